@@ -1,0 +1,128 @@
+//! What can go wrong, with the numbers needed to act on it.
+
+/// Result of every fallible operation of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failure that the caller can act on. Expected numerical events (jitter raised, damping shrunk) are not errors:
+/// they are values in the result of a step, see [`crate::infer::Event`].
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A datum is NaN or infinite.
+    #[error("{what}: row {row}, column {column} is {value}; every entry must be finite")]
+    NotFinite {
+        /// Which table: "inputs", "targets", ….
+        what: &'static str,
+        /// Zero-based row.
+        row: usize,
+        /// Zero-based column.
+        column: usize,
+        /// The offending value.
+        value: f64,
+    },
+    /// A table has no rows or no columns.
+    #[error("{what}: has {rows} rows and {columns} columns; at least one of each is needed")]
+    Empty {
+        /// Which table.
+        what: &'static str,
+        /// Its number of rows.
+        rows: usize,
+        /// Its number of columns.
+        columns: usize,
+    },
+    /// Two sizes that must agree do not.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// Which size.
+        what: &'static str,
+        /// What it must be.
+        expected: usize,
+        /// What it is.
+        found: usize,
+    },
+    /// A setting or parameter is outside its domain.
+    #[error("{name}{}{}: {value} is not allowed; {requirement}", at("layer", *layer), at("entry", *entry))]
+    Parameter {
+        /// Name of the setting or parameter.
+        name: &'static str,
+        /// Zero-based layer it belongs to, if any.
+        layer: Option<usize>,
+        /// Zero-based entry of a vector parameter, if any.
+        entry: Option<usize>,
+        /// The offending value.
+        value: f64,
+        /// What would be allowed, as a clause.
+        requirement: &'static str,
+    },
+    /// More inducing inputs were asked for than there are distinct rows, and the caller forbade reducing them.
+    #[error("{requested} inducing inputs requested but the inputs have only {distinct} distinct rows")]
+    TooManyInducing {
+        /// The number asked for.
+        requested: usize,
+        /// Distinct rows of the inputs.
+        distinct: usize,
+    },
+    /// A matrix that must be positive definite is not, even after the largest admissible jitter.
+    #[error("{what}{}{}: not positive definite at pivot {pivot} with jitter {jitter:e}", at("layer", *layer), at("output", *output))]
+    NotPositiveDefinite {
+        /// Which matrix.
+        what: &'static str,
+        /// Zero-based layer.
+        layer: Option<usize>,
+        /// Zero-based output of the layer.
+        output: Option<usize>,
+        /// First pivot that was not positive.
+        pivot: usize,
+        /// Largest jitter tried.
+        jitter: f64,
+    },
+    /// A target value that the likelihood cannot explain.
+    #[error("targets: row {row}, column {column} is {value}; {requirement}")]
+    Target {
+        /// Zero-based row.
+        row: usize,
+        /// Zero-based column.
+        column: usize,
+        /// The offending value.
+        value: f64,
+        /// What would be allowed, as a clause.
+        requirement: &'static str,
+    },
+}
+
+impl Error {
+    /// The same error, told which layer it arose in.
+    pub(crate) fn in_layer(mut self, index: usize) -> Self {
+        if let Error::Parameter { layer, .. } | Error::NotPositiveDefinite { layer, .. } = &mut self {
+            *layer = Some(index);
+        }
+        self
+    }
+
+    /// The same error, told which output of the layer it arose in.
+    pub(crate) fn in_output(mut self, index: usize) -> Self {
+        if let Error::NotPositiveDefinite { output, .. } = &mut self {
+            *output = Some(index);
+        }
+        self
+    }
+}
+
+/// " of layer 3", or nothing.
+fn at(what: &str, index: Option<usize>) -> String {
+    index.map_or_else(String::new, |i| format!(" of {what} {i}"))
+}
+
+/// `Ok` when `found == expected`, the [`Error::Shape`] otherwise.
+pub(crate) fn expect_size(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if found == expected { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
+}
+
+/// `Ok` when `value` is positive and finite, the [`Error::Parameter`] otherwise.
+pub(crate) fn expect_positive(name: &'static str, entry: Option<usize>, value: f64) -> Result<()> {
+    if value > 0.0 && value.is_finite() {
+        Ok(())
+    } else {
+        Err(Error::Parameter { name, layer: None, entry, value, requirement: "it must be positive and finite" })
+    }
+}

@@ -1,0 +1,260 @@
+//! Covariance functions and their expectations under a Gaussian input.
+//!
+//! A *law* k(x, x') knows its values on points and, for h ~ N(m, diag v) and inducing inputs z_1 … z_M,
+//!
+//! ```text
+//! ψ₀   = E k(h, h)
+//! ψ₁ᵢ  = E k(h, zᵢ)
+//! Ψ₂ᵢⱼ = E k(h, zᵢ) k(h, zⱼ)
+//! ξ_qi = cov(h_q, k(h, zᵢ))              needed by layers with a linear mean
+//! ```
+//! and the adjoint of each. Laws with closed forms stand in files of their own; the others take
+//! their expectations by [`quadrature`]. All gradients are with respect to natural parameter values, in the
+//! order of [`Parameters::visit`].
+
+mod eq;
+
+pub use eq::Eq;
+
+use crate::error::Result;
+use crate::linalg::{Mat, tri};
+use crate::param::{Block, BlockMut, Parameters};
+use serde::{Deserialize, Serialize};
+
+/// ∂F/∂Z (M × D) and ∂F/∂(natural parameters) of one kernel.
+#[derive(Debug, Clone, Default)]
+pub struct KernelGrad {
+    /// With respect to the inducing inputs.
+    pub z: Mat,
+    /// With respect to the kernel's parameters.
+    pub params: Vec<f64>,
+}
+
+impl KernelGrad {
+    /// Zeros of the right shape.
+    pub fn zeros(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
+        Self { z: Mat::zeros(n_inducing, dim_in), params: vec![0.0; n_params] }
+    }
+}
+
+/// What the expectations need that depends on Z and the parameters alone; built once per step.
+#[derive(Debug, Clone, Default)]
+pub struct PsiTables {
+    /// The inducing inputs, M × D.
+    pub z: Mat,
+    /// A law's own numbers for each packed pair i ≤ j.
+    pub(crate) pairs: Vec<f64>,
+    /// Tables of the parts of a sum.
+    pub(crate) parts: Vec<PsiTables>,
+}
+
+/// The expectations for one point, or the adjoint of each.
+#[derive(Debug, Clone, Default)]
+pub struct Psi {
+    /// ψ₀.
+    pub psi0: f64,
+    /// ψ₁, M numbers.
+    pub psi1: Vec<f64>,
+    /// Ψ₂, packed upper triangle ([`tri`]); as an adjoint, a packed gradient.
+    pub psi2: Vec<f64>,
+    /// ξ, D × M, or 0 × 0 when it is not wanted.
+    pub xi: Mat,
+    /// Expectations of the parts of a sum.
+    pub(crate) parts: Vec<Psi>,
+    /// Working numbers of a law.
+    pub(crate) scratch: Vec<f64>,
+}
+
+impl Psi {
+    /// Zeros for M inducing inputs and D input dimensions, with ξ only if it is wanted.
+    pub fn zeros(n_inducing: usize, dim_in: usize, want_xi: bool) -> Self {
+        Self {
+            psi0: 0.0,
+            psi1: vec![0.0; n_inducing],
+            psi2: vec![0.0; tri::packed_len(n_inducing)],
+            xi: if want_xi { Mat::zeros(dim_in, n_inducing) } else { Mat::default() },
+            parts: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Whether ξ is wanted.
+    pub fn wants_xi(&self) -> bool {
+        self.xi.rows() > 0
+    }
+}
+
+/// Sums over points of what the adjoint of the expectations needs; blocks of points add up.
+#[derive(Debug, Clone, Default)]
+pub struct PsiSums {
+    /// Gradient contributions that are complete.
+    pub grad: KernelGrad,
+    /// A law's own sums over points for each packed pair i ≤ j, turned into gradients by [`Law::finish`].
+    pub(crate) pairs: Vec<f64>,
+}
+
+impl PsiSums {
+    /// Zeros of the right shape.
+    pub fn zeros(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
+        Self { grad: KernelGrad::zeros(n_inducing, dim_in, n_params), pairs: vec![0.0; tri::packed_len(n_inducing)] }
+    }
+
+    /// Sets everything to zero, keeping the allocations.
+    pub fn clear(&mut self) {
+        self.grad.z.fill_zero();
+        self.grad.params.fill(0.0);
+        self.pairs.fill(0.0);
+    }
+
+    /// Adds another block's sums.
+    pub fn add(&mut self, other: &PsiSums) {
+        self.grad.z.add_scaled(1.0, &other.grad.z);
+        for (a, b) in self.grad.params.iter_mut().zip(&other.grad.params) {
+            *a += b;
+        }
+        for (a, b) in self.pairs.iter_mut().zip(&other.pairs) {
+            *a += b;
+        }
+    }
+}
+
+/// ∂F/∂m and ∂F/∂v of one point's input, D numbers each; contributions are added.
+#[derive(Debug)]
+pub struct InputBar<'a> {
+    /// With respect to the mean.
+    pub mean: &'a mut [f64],
+    /// With respect to the variance.
+    pub var: &'a mut [f64],
+}
+
+/// A covariance law: values on points, expectations under a Gaussian input, and the adjoint of each.
+///
+/// Every `*_adjoint` *adds* to what it is given. Shapes: `x` N × D, `z` M × D, `k` N × M.
+pub trait Law: Parameters {
+    /// Number of input dimensions D.
+    fn dim_in(&self) -> usize;
+
+    /// Checks that every parameter is inside its domain.
+    ///
+    /// # Errors
+    /// [`crate::Error::Parameter`] with name, entry and value.
+    fn check(&self) -> Result<()>;
+
+    /// k(x_n, z_i) for all pairs; `k` takes the shape N × M.
+    fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat);
+
+    /// Adjoint of [`Law::cross`] at its value `k`. `x_bar` (N × D) is added to where it is given.
+    fn cross_adjoint(&self, x: &Mat, z: &Mat, k: &Mat, k_bar: &Mat, x_bar: Option<&mut Mat>, grad: &mut KernelGrad);
+
+    /// k(x, x) of one point.
+    fn diag(&self, x: &[f64]) -> f64;
+
+    /// Adjoint of [`Law::diag`]: adds `diag_bar` · ∂k(x, x)/∂(parameters) to `params` and, where given, ∂/∂x to `x_bar`.
+    fn diag_adjoint(&self, x: &[f64], diag_bar: f64, x_bar: Option<&mut [f64]>, params: &mut [f64]);
+
+    /// Builds the tables for inducing inputs `z`.
+    fn prepare(&self, z: &Mat, tables: &mut PsiTables);
+
+    /// The expectations for one point.
+    fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi);
+
+    /// Adjoint of [`Law::psi`] at its value `psi`.
+    fn psi_adjoint(
+        &self,
+        tables: &PsiTables,
+        mean: &[f64],
+        var: &[f64],
+        psi: &mut Psi,
+        bar: &Psi,
+        input: InputBar<'_>,
+        sums: &mut PsiSums,
+    );
+
+    /// Turns the pair sums of [`PsiSums`] into gradients and adds everything to `grad`.
+    fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad);
+}
+
+/// A kernel: one of the laws.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kernel {
+    /// Exponentiated quadratic with one lengthscale per input dimension.
+    Eq(Eq),
+}
+
+/// Calls the same method on whichever law this is.
+macro_rules! on_law {
+    ($self:expr, $law:ident => $call:expr) => {
+        match $self {
+            Kernel::Eq($law) => $call,
+        }
+    };
+}
+
+impl Parameters for Kernel {
+    fn visit(&self, visit: &mut dyn FnMut(Block<'_>)) {
+        on_law!(self, law => law.visit(visit))
+    }
+
+    fn visit_mut(&mut self, visit: &mut dyn FnMut(BlockMut<'_>)) {
+        on_law!(self, law => law.visit_mut(visit))
+    }
+}
+
+impl Law for Kernel {
+    fn dim_in(&self) -> usize {
+        on_law!(self, law => law.dim_in())
+    }
+
+    fn check(&self) -> Result<()> {
+        on_law!(self, law => law.check())
+    }
+
+    fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat) {
+        on_law!(self, law => law.cross(x, z, k))
+    }
+
+    fn cross_adjoint(&self, x: &Mat, z: &Mat, k: &Mat, k_bar: &Mat, x_bar: Option<&mut Mat>, grad: &mut KernelGrad) {
+        on_law!(self, law => law.cross_adjoint(x, z, k, k_bar, x_bar, grad))
+    }
+
+    fn diag(&self, x: &[f64]) -> f64 {
+        on_law!(self, law => law.diag(x))
+    }
+
+    fn diag_adjoint(&self, x: &[f64], diag_bar: f64, x_bar: Option<&mut [f64]>, params: &mut [f64]) {
+        on_law!(self, law => law.diag_adjoint(x, diag_bar, x_bar, params))
+    }
+
+    fn prepare(&self, z: &Mat, tables: &mut PsiTables) {
+        on_law!(self, law => law.prepare(z, tables))
+    }
+
+    fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
+        on_law!(self, law => law.psi(tables, mean, var, psi))
+    }
+
+    fn psi_adjoint(
+        &self,
+        tables: &PsiTables,
+        mean: &[f64],
+        var: &[f64],
+        psi: &mut Psi,
+        bar: &Psi,
+        input: InputBar<'_>,
+        sums: &mut PsiSums,
+    ) {
+        on_law!(self, law => law.psi_adjoint(tables, mean, var, psi, bar, input, sums))
+    }
+
+    fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
+        on_law!(self, law => law.finish(tables, sums, grad))
+    }
+}
+
+/// Adjoint of the Gram matrix K = k(Z, Z): each inducing input appears on both sides.
+pub fn gram_adjoint(kernel: &impl Law, z: &Mat, k: &Mat, k_bar: &Mat, grad: &mut KernelGrad) {
+    let mut left = Mat::zeros(z.rows(), z.cols());
+    kernel.cross_adjoint(z, z, k, k_bar, Some(&mut left), grad);
+    grad.z.add_scaled(1.0, &left);
+}

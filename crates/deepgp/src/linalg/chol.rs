@@ -1,0 +1,172 @@
+//! Cholesky factors with recorded jitter, and what is asked of them: inverse, log determinant, adjoint.
+
+use super::dense::{view, view_mut};
+use super::{Mat, Op, mul};
+use crate::error::{Error, Result};
+use faer::Par;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::triangular_inverse::invert_lower_triangular;
+
+/// What is added to the diagonal of a Gram matrix before it is factored.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub enum Jitter {
+    /// A constant.
+    Absolute(f64),
+    /// A multiple of the mean of the diagonal.
+    Relative(f64),
+}
+
+impl Default for Jitter {
+    fn default() -> Self {
+        Jitter::Relative(1e-6)
+    }
+}
+
+impl Jitter {
+    /// Ten times as much.
+    fn raised(self) -> Self {
+        match self {
+            Jitter::Absolute(e) => Jitter::Absolute(10.0 * e.max(1e-12)),
+            Jitter::Relative(e) => Jitter::Relative(10.0 * e.max(1e-12)),
+        }
+    }
+
+    /// The number added to each diagonal entry of `k`.
+    fn amount(self, k: &Mat) -> f64 {
+        match self {
+            Jitter::Absolute(e) => e,
+            Jitter::Relative(e) => e * (0..k.rows()).map(|i| k[(i, i)]).sum::<f64>() / k.rows() as f64,
+        }
+    }
+}
+
+/// How often the jitter may be raised tenfold before a matrix is given up.
+const MAX_RAISES: usize = 6;
+
+/// `L Lᵀ = K + jitter`, with L⁻¹. All matrices M × M; L and L⁻¹ have zeros above the diagonal.
+#[derive(Debug, Clone, Default)]
+pub struct Cholesky {
+    l: Mat,
+    l_inv: Mat,
+    jitter: Jitter,
+    raises: usize,
+}
+
+impl Cholesky {
+    /// Factors `k + jitter`, raising the jitter tenfold as often as needed (at most six times).
+    ///
+    /// Cost: O(M³) for each attempt.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`] naming `what` if the largest jitter does not help or `k` is not finite.
+    pub fn with_jitter(k: &Mat, jitter: Jitter, what: &'static str) -> Result<Self> {
+        let mut chol = Self { jitter, ..Self::default() };
+        loop {
+            let amount = chol.jitter.amount(k);
+            match chol.factor(k, amount) {
+                Ok(()) => return Ok(chol),
+                Err(pivot) if chol.raises == MAX_RAISES || !amount.is_finite() => {
+                    return Err(Error::NotPositiveDefinite { what, layer: None, output: None, pivot, jitter: amount });
+                }
+                Err(_) => {
+                    chol.jitter = chol.jitter.raised();
+                    chol.raises += 1;
+                }
+            }
+        }
+    }
+
+    /// Factors a matrix that is expected to be positive definite as it stands.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`] naming `what`.
+    pub fn new(k: &Mat, what: &'static str) -> Result<Self> {
+        let mut chol = Self { jitter: Jitter::Absolute(0.0), ..Self::default() };
+        match chol.factor(k, 0.0) {
+            Ok(()) => Ok(chol),
+            Err(pivot) => Err(Error::NotPositiveDefinite { what, layer: None, output: None, pivot, jitter: 0.0 }),
+        }
+    }
+
+    /// One attempt; `Err` holds the first pivot that failed.
+    fn factor(&mut self, k: &Mat, jitter: f64) -> std::result::Result<(), usize> {
+        let m = k.rows();
+        self.l = k.clone();
+        for i in 0..m {
+            self.l[(i, i)] += jitter;
+        }
+        let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(m, Par::Seq, Default::default()));
+        cholesky_in_place(
+            view_mut(&mut self.l),
+            LltRegularization::default(),
+            Par::Seq,
+            MemStack::new(&mut memory),
+            Default::default(),
+        )
+        .map_err(|faer::linalg::cholesky::llt::factor::LltError::NonPositivePivot { index }| index)?;
+        for i in 0..m {
+            self.l.row_mut(i)[i + 1..].fill(0.0);
+            // A factor of NaNs or of infinities is a failure too.
+            if !(self.l[(i, i)] > 0.0 && self.l[(i, i)].is_finite()) {
+                return Err(i);
+            }
+        }
+        self.l_inv.reset(m, m);
+        invert_lower_triangular(view_mut(&mut self.l_inv), view(&self.l), Par::Seq);
+        if self.l_inv.as_slice().iter().all(|v| v.is_finite()) { Ok(()) } else { Err(m) }
+    }
+
+    /// L.
+    pub fn l(&self) -> &Mat {
+        &self.l
+    }
+
+    /// L⁻¹.
+    pub fn l_inv(&self) -> &Mat {
+        &self.l_inv
+    }
+
+    /// The jitter that was needed, and how often it was raised to get there.
+    pub fn jitter(&self) -> (Jitter, usize) {
+        (self.jitter, self.raises)
+    }
+
+    /// log |K + jitter|.
+    pub fn log_det(&self) -> f64 {
+        2.0 * (0..self.l.rows()).map(|i| self.l[(i, i)].ln()).sum::<f64>()
+    }
+
+    /// (K + jitter)⁻¹ = L⁻ᵀ L⁻¹.
+    pub fn inverse(&self) -> Mat {
+        let mut out = Mat::default();
+        mul(&mut out, &self.l_inv, Op::T, &self.l_inv, Op::Id);
+        out
+    }
+
+    /// Adjoint of the factorisation, from ∂F/∂L to the symmetric ∂F/∂K.
+    ///
+    /// ```text
+    /// K̄ = ½ L⁻ᵀ (Φ + Φᵀ) L⁻¹,   Φ = lower triangle of LᵀL̄ with its diagonal halved
+    /// ```
+    /// A jitter that scales with the diagonal of K passes its share on. Only the lower triangle of `l_bar` is read.
+    /// Reference: Murray (2016), Differentiation of the Cholesky decomposition, eq. 10.
+    pub fn adjoint(&self, l_bar: &Mat) -> Mat {
+        let m = self.l.rows();
+        let lower = Mat::from_fn(m, m, |i, j| if j <= i { l_bar[(i, j)] } else { 0.0 });
+        let mut phi = Mat::default();
+        mul(&mut phi, &self.l, Op::T, &lower, Op::Id);
+        // ½ (Φ + Φᵀ): the diagonal of Φ is halved, so the sum has it once.
+        let symmetric = Mat::from_fn(m, m, |i, j| 0.5 * if i >= j { phi[(i, j)] } else { phi[(j, i)] });
+        let (mut half, mut k_bar) = (Mat::default(), Mat::default());
+        mul(&mut half, &self.l_inv, Op::T, &symmetric, Op::Id);
+        mul(&mut k_bar, &half, Op::Id, &self.l_inv, Op::Id);
+        if let Jitter::Relative(e) = self.jitter {
+            let share = e * (0..m).map(|i| k_bar[(i, i)]).sum::<f64>() / m as f64;
+            for i in 0..m {
+                k_bar[(i, i)] += share;
+            }
+        }
+        k_bar
+    }
+}

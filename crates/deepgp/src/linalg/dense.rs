@@ -1,0 +1,64 @@
+//! Matrix products and eigenvectors, by faer.
+
+use super::Mat;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+
+/// How a factor of a product is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    /// As it is.
+    Id,
+    /// Transposed.
+    T,
+}
+
+/// A faer view of a row-major matrix.
+pub(super) fn view(a: &Mat) -> MatRef<'_, f64> {
+    MatRef::from_row_major_slice(a.as_slice(), a.rows(), a.cols())
+}
+
+/// A writable faer view of a row-major matrix.
+pub(super) fn view_mut(a: &mut Mat) -> MatMut<'_, f64> {
+    let (rows, cols) = (a.rows(), a.cols());
+    MatMut::from_row_major_slice_mut(a.as_mut_slice(), rows, cols)
+}
+
+fn read(a: &Mat, op: Op) -> MatRef<'_, f64> {
+    match op {
+        Op::Id => view(a),
+        Op::T => view(a).transpose(),
+    }
+}
+
+/// `out = op(a) · op(b)`; `out` takes the product's shape.
+///
+/// # Panics
+/// If the inner sizes differ.
+pub fn mul(out: &mut Mat, a: &Mat, op_a: Op, b: &Mat, op_b: Op) {
+    let (lhs, rhs) = (read(a, op_a), read(b, op_b));
+    if (out.rows(), out.cols()) != (lhs.nrows(), rhs.ncols()) {
+        out.reset(lhs.nrows(), rhs.ncols());
+    }
+    matmul(view_mut(out), Accum::Replace, lhs, rhs, 1.0, Par::Seq);
+}
+
+/// `out += scale · op(a) · op(b)`.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub fn mul_add(out: &mut Mat, scale: f64, a: &Mat, op_a: Op, b: &Mat, op_b: Op) {
+    matmul(view_mut(out), Accum::Add, read(a, op_a), read(b, op_b), scale, Par::Seq);
+}
+
+/// Inner product.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix; `None` if the iteration fails.
+pub fn symmetric_eigen(a: &Mat) -> Option<(Vec<f64>, Mat)> {
+    let eigen = view(a).self_adjoint_eigen(faer::Side::Lower).ok()?;
+    let (values, vectors) = (eigen.S().column_vector(), eigen.U());
+    Some((values.iter().copied().collect(), Mat::from_fn(a.rows(), a.rows(), |i, j| vectors[(i, j)])))
+}

@@ -1,0 +1,178 @@
+//! A dense row-major matrix: the one container for tables and matrices in this crate.
+
+use crate::error::{Error, Result};
+use std::ops::{Index, IndexMut};
+
+/// Dense `rows × cols` matrix of `f64`, row by row in one allocation.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Mat {
+    rows: usize,
+    cols: usize,
+    data: Vec<f64>,
+}
+
+impl Mat {
+    /// A matrix of zeros.
+    pub fn zeros(rows: usize, cols: usize) -> Self {
+        Self { rows, cols, data: vec![0.0; rows * cols] }
+    }
+
+    /// The identity, or its first columns or rows when not square.
+    pub fn identity(rows: usize, cols: usize) -> Self {
+        Self::from_fn(rows, cols, |i, j| if i == j { 1.0 } else { 0.0 })
+    }
+
+    /// The matrix with entries `f(i, j)`.
+    pub fn from_fn(rows: usize, cols: usize, mut f: impl FnMut(usize, usize) -> f64) -> Self {
+        let mut data = Vec::with_capacity(rows * cols);
+        for i in 0..rows {
+            for j in 0..cols {
+                data.push(f(i, j));
+            }
+        }
+        Self { rows, cols, data }
+    }
+
+    /// Takes row-major `data` as it is.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if `data` does not hold `rows * cols` numbers.
+    pub fn from_vec(rows: usize, cols: usize, data: Vec<f64>) -> Result<Self> {
+        crate::error::expect_size("matrix entries", rows * cols, data.len())?;
+        Ok(Self { rows, cols, data })
+    }
+
+    /// Stacks equally long rows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the rows differ in length.
+    pub fn from_rows<R: AsRef<[f64]>>(rows: &[R]) -> Result<Self> {
+        let cols = rows.first().map_or(0, |r| r.as_ref().len());
+        let mut data = Vec::with_capacity(rows.len() * cols);
+        for row in rows {
+            crate::error::expect_size("columns of a row", cols, row.as_ref().len())?;
+            data.extend_from_slice(row.as_ref());
+        }
+        Ok(Self { rows: rows.len(), cols, data })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Row `i`.
+    ///
+    /// # Panics
+    /// If `i` is not a row.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.data[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// Row `i`, writable.
+    ///
+    /// # Panics
+    /// If `i` is not a row.
+    pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
+        &mut self.data[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// Column `j`, copied.
+    pub fn column(&self, j: usize) -> Vec<f64> {
+        (0..self.rows).map(|i| self[(i, j)]).collect()
+    }
+
+    /// All entries, row by row.
+    pub fn as_slice(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// All entries, row by row, writable.
+    pub fn as_mut_slice(&mut self) -> &mut [f64] {
+        &mut self.data
+    }
+
+    /// The rows named by `indices`, in that order.
+    ///
+    /// # Panics
+    /// If an index is not a row.
+    pub fn select_rows(&self, indices: &[usize]) -> Self {
+        let mut out = Self::default();
+        out.gather_rows(self, indices);
+        out
+    }
+
+    /// Becomes the rows of `source` named by `indices`, keeping its allocation.
+    ///
+    /// # Panics
+    /// If an index is not a row of `source`.
+    pub fn gather_rows(&mut self, source: &Mat, indices: &[usize]) {
+        self.data.clear();
+        for &i in indices {
+            self.data.extend_from_slice(source.row(i));
+        }
+        (self.rows, self.cols) = (indices.len(), source.cols);
+    }
+
+    /// Becomes `rows × cols` of zeros, keeping its allocation where it can.
+    pub fn reset(&mut self, rows: usize, cols: usize) {
+        self.data.clear();
+        self.data.resize(rows * cols, 0.0);
+        (self.rows, self.cols) = (rows, cols);
+    }
+
+    /// Sets every entry to zero.
+    pub fn fill_zero(&mut self) {
+        self.data.fill(0.0);
+    }
+
+    /// The transpose, copied.
+    pub fn transpose(&self) -> Self {
+        Self::from_fn(self.cols, self.rows, |i, j| self[(j, i)])
+    }
+
+    /// `self += scale * other`, entry by entry.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn add_scaled(&mut self, scale: f64, other: &Mat) {
+        assert_eq!((self.rows, self.cols), (other.rows, other.cols), "shapes must agree");
+        for (a, b) in self.data.iter_mut().zip(&other.data) {
+            *a += scale * b;
+        }
+    }
+
+    /// Checks that there is at least one row and column and that every entry is finite.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] or [`Error::NotFinite`], naming `what`, row, column and value.
+    pub fn check_data(&self, what: &'static str) -> Result<()> {
+        if self.rows == 0 || self.cols == 0 {
+            return Err(Error::Empty { what, rows: self.rows, columns: self.cols });
+        }
+        match self.data.iter().position(|v| !v.is_finite()) {
+            None => Ok(()),
+            Some(p) => Err(Error::NotFinite { what, row: p / self.cols, column: p % self.cols, value: self.data[p] }),
+        }
+    }
+}
+
+impl Index<(usize, usize)> for Mat {
+    type Output = f64;
+    fn index(&self, (i, j): (usize, usize)) -> &f64 {
+        debug_assert!(j < self.cols);
+        &self.data[i * self.cols + j]
+    }
+}
+
+impl IndexMut<(usize, usize)> for Mat {
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
+        debug_assert!(j < self.cols);
+        &mut self.data[i * self.cols + j]
+    }
+}

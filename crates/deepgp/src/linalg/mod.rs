@@ -1,0 +1,12 @@
+//! Dense linear algebra: the only module that knows which library does the arithmetic.
+
+mod chol;
+mod dense;
+pub(crate) mod hermite;
+mod mat;
+pub mod tri;
+
+pub use chol::{Cholesky, Jitter};
+pub use dense::{Op, dot, mul, mul_add, symmetric_eigen};
+pub use hermite::GaussHermite;
+pub use mat::Mat;

@@ -1,0 +1,69 @@
+//! Symmetric matrices stored once: the upper triangle, packed row by row.
+//!
+//! Entry (i, j), i ≤ j, of an M × M matrix stands at `row_start(i) + (j − i)`. A *packed gradient* holds the
+//! derivative with respect to the stored entries, so an off-diagonal one counts for (i, j) and (j, i) together.
+
+use super::Mat;
+
+/// Number of stored entries, M(M+1)/2.
+pub const fn packed_len(m: usize) -> usize {
+    m * (m + 1) / 2
+}
+
+/// Where row `i` begins in the packed triangle of an `m × m` matrix.
+pub const fn row_start(m: usize, i: usize) -> usize {
+    i * m - i * (i.wrapping_sub(1)) / 2
+}
+
+/// The packed triangle of a symmetric matrix.
+pub fn pack(full: &Mat, packed: &mut [f64]) {
+    let m = full.rows();
+    let mut p = 0;
+    for i in 0..m {
+        packed[p..p + m - i].copy_from_slice(&full.row(i)[i..]);
+        p += m - i;
+    }
+}
+
+/// The packed weights w for which `Σ w_p x_p = Σ_ij full_ij X_ij`: off-diagonal entries doubled.
+pub fn pack_weights(full: &Mat, packed: &mut [f64]) {
+    let m = full.rows();
+    let mut p = 0;
+    for i in 0..m {
+        packed[p] = full[(i, i)];
+        for j in i + 1..m {
+            packed[p + j - i] = 2.0 * full[(i, j)];
+        }
+        p += m - i;
+    }
+}
+
+/// The symmetric matrix of a packed triangle.
+pub fn unpack(packed: &[f64], full: &mut Mat) {
+    let m = full.rows();
+    let mut p = 0;
+    for i in 0..m {
+        for j in i..m {
+            full[(i, j)] = packed[p];
+            full[(j, i)] = packed[p];
+            p += 1;
+        }
+    }
+}
+
+/// `y = X a` for a packed symmetric X.
+pub fn packed_mul(packed: &[f64], a: &[f64], y: &mut [f64]) {
+    let m = a.len();
+    y.fill(0.0);
+    let mut p = 0;
+    for i in 0..m {
+        let row = &packed[p..p + m - i];
+        let (a_i, mut dot) = (a[i], row[0] * a[i]);
+        for ((&x, &a_j), y_j) in row[1..].iter().zip(&a[i + 1..]).zip(&mut y[i + 1..]) {
+            dot += x * a_j;
+            *y_j += x * a_i;
+        }
+        y[i] += dot;
+        p += m - i;
+    }
+}

@@ -1,0 +1,107 @@
+//! Parameters as one flat unconstrained vector: the only place where a logarithmic scale exists.
+
+use serde::{Deserialize, Serialize};
+
+/// The set a parameter lives in, and with it the bijection from the real line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Domain {
+    /// Any real number; the identity.
+    Real,
+    /// A positive number; the exponential.
+    Positive,
+}
+
+/// Positive parameters are kept within this range of their natural scale, so that no step can overflow them.
+const POSITIVE_RANGE: (f64, f64) = (1e-10, 1e10);
+
+impl Domain {
+    /// Unconstrained coordinate of a natural value.
+    pub fn to_free(self, value: f64) -> f64 {
+        match self {
+            Domain::Real => value,
+            Domain::Positive => value.ln(),
+        }
+    }
+
+    /// Natural value of an unconstrained coordinate; positive ones are clamped to [1e-10, 1e10].
+    pub fn to_natural(self, free: f64) -> f64 {
+        match self {
+            Domain::Real => free,
+            Domain::Positive => free.exp().clamp(POSITIVE_RANGE.0, POSITIVE_RANGE.1),
+        }
+    }
+
+    /// ∂natural/∂free at a natural value: 1, or the value itself.
+    pub fn slope(self, value: f64) -> f64 {
+        match self {
+            Domain::Real => 1.0,
+            Domain::Positive => value,
+        }
+    }
+}
+
+/// One named block of natural parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct Block<'a> {
+    /// Name of the block, such as "lengthscale".
+    pub name: &'static str,
+    /// Where its values live.
+    pub domain: Domain,
+    /// The values.
+    pub values: &'a [f64],
+}
+
+/// One named block of natural parameters, writable.
+#[derive(Debug)]
+pub struct BlockMut<'a> {
+    /// Name of the block.
+    pub name: &'static str,
+    /// Where its values live.
+    pub domain: Domain,
+    /// The values.
+    pub values: &'a mut [f64],
+}
+
+/// Something whose trainable parameters can be walked, always in the same order.
+pub trait Parameters {
+    /// Calls `visit` with each block.
+    fn visit(&self, visit: &mut dyn FnMut(Block<'_>));
+
+    /// Calls `visit` with each block, in the order of [`Parameters::visit`], so that it can change the values.
+    fn visit_mut(&mut self, visit: &mut dyn FnMut(BlockMut<'_>));
+
+    /// Number of parameters.
+    fn n_params(&self) -> usize {
+        let mut n = 0;
+        self.visit(&mut |b| n += b.values.len());
+        n
+    }
+
+    /// Appends the unconstrained coordinates to `free`.
+    fn read_free(&self, free: &mut Vec<f64>) {
+        self.visit(&mut |b| free.extend(b.values.iter().map(|&v| b.domain.to_free(v))));
+    }
+
+    /// Sets the parameters from the front of `free`; returns how many were used.
+    fn write_free(&mut self, free: &[f64]) -> usize {
+        let mut at = 0;
+        self.visit_mut(&mut |b| {
+            for (v, &f) in b.values.iter_mut().zip(&free[at..]) {
+                *v = b.domain.to_natural(f);
+            }
+            at += b.values.len();
+        });
+        at
+    }
+
+    /// Turns a gradient with respect to natural values, in place, into one with respect to unconstrained coordinates.
+    fn chain_to_free(&self, gradient: &mut [f64]) {
+        let mut at = 0;
+        self.visit(&mut |b| {
+            for (g, &v) in gradient[at..].iter_mut().zip(b.values) {
+                *g *= b.domain.slope(v);
+            }
+            at += b.values.len();
+        });
+    }
+}

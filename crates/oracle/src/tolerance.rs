@@ -1,0 +1,55 @@
+//! The one table of tolerances, and assertions that use it.
+
+/// How closely two numbers must agree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tolerance {
+    /// Same formula, different order of operations: 1e-12 relative.
+    Rounding,
+    /// Numbers of independent float64 code: 1e-9 relative.
+    Value,
+    /// Hand-derived derivatives against differences or independent code: 1e-7 of the largest entry.
+    Gradient,
+    /// Closed form against quadrature that has converged: 1e-8 relative.
+    Quadrature,
+    /// Agreement in the limit of a small quantity, which the test states.
+    Limit(f64),
+}
+
+impl Tolerance {
+    /// Admissible difference relative to the larger of the scale and 1.
+    pub fn relative(self) -> f64 {
+        match self {
+            Tolerance::Rounding => 1e-12,
+            Tolerance::Value => 1e-9,
+            Tolerance::Gradient => 1e-7,
+            Tolerance::Quadrature => 1e-8,
+            Tolerance::Limit(bound) => bound,
+        }
+    }
+}
+
+/// Asserts that two numbers agree, relative to `max(1, |expected|)`.
+///
+/// # Panics
+/// If they do not, or if either is not finite.
+#[track_caller]
+pub fn assert_close(what: &str, found: f64, expected: f64, tolerance: Tolerance) {
+    assert_all_close(what, &[found], &[expected], tolerance);
+}
+
+/// Asserts that two vectors agree entry by entry, relative to the largest expected entry (at least 1).
+///
+/// # Panics
+/// If they do not, or if an entry is not finite.
+#[track_caller]
+pub fn assert_all_close(what: &str, found: &[f64], expected: &[f64], tolerance: Tolerance) {
+    assert_eq!(found.len(), expected.len(), "{what}: lengths differ");
+    let scale = expected.iter().fold(1.0_f64, |s, e| s.max(e.abs()));
+    for (i, (f, e)) in found.iter().zip(expected).enumerate() {
+        let error = (f - e).abs() / scale;
+        assert!(
+            error <= tolerance.relative(),
+            "{what}[{i}]: found {f:.15e}, expected {e:.15e}, error {error:.1e} of {scale:.3e} exceeds {tolerance:?}"
+        );
+    }
+}
