@@ -88,6 +88,12 @@ pub enum Error {
         /// What would be allowed, as a clause.
         requirement: &'static str,
     },
+    /// An iteration of the linear algebra did not converge.
+    #[error("{what}: the iteration did not converge")]
+    NotConverged {
+        /// What was being computed.
+        what: &'static str,
+    },
 }
 
 impl Error {

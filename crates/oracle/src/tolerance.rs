@@ -16,7 +16,7 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    /// Admissible difference relative to the larger of the scale and 1.
+    /// Admissible difference, relative to the scale of what is compared.
     pub fn relative(self) -> f64 {
         match self {
             Tolerance::Rounding => 1e-12,
@@ -26,9 +26,17 @@ impl Tolerance {
             Tolerance::Limit(bound) => bound,
         }
     }
+
+    /// The least scale: below it differences count as if the numbers were this large.
+    pub fn floor(self) -> f64 {
+        match self {
+            Tolerance::Rounding | Tolerance::Value => 1e-3,
+            Tolerance::Gradient | Tolerance::Quadrature | Tolerance::Limit(_) => 1.0,
+        }
+    }
 }
 
-/// Asserts that two numbers agree, relative to `max(1, |expected|)`.
+/// Asserts that two numbers agree, relative to the expected one (at least [`Tolerance::floor`]).
 ///
 /// # Panics
 /// If they do not, or if either is not finite.
@@ -37,14 +45,15 @@ pub fn assert_close(what: &str, found: f64, expected: f64, tolerance: Tolerance)
     assert_all_close(what, &[found], &[expected], tolerance);
 }
 
-/// Asserts that two vectors agree entry by entry, relative to the largest expected entry (at least 1).
+/// Asserts that two vectors agree entry by entry, relative to the largest expected entry (at least
+/// [`Tolerance::floor`]).
 ///
 /// # Panics
 /// If they do not, or if an entry is not finite.
 #[track_caller]
 pub fn assert_all_close(what: &str, found: &[f64], expected: &[f64], tolerance: Tolerance) {
     assert_eq!(found.len(), expected.len(), "{what}: lengths differ");
-    let scale = expected.iter().fold(1.0_f64, |s, e| s.max(e.abs()));
+    let scale = expected.iter().fold(tolerance.floor(), |s, e| s.max(e.abs()));
     for (i, (f, e)) in found.iter().zip(expected).enumerate() {
         let error = (f - e).abs() / scale;
         assert!(

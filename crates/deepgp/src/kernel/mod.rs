@@ -9,12 +9,22 @@
 //! ξ_qi = cov(h_q, k(h, zᵢ))              needed by layers with a linear mean
 //! ```
 //! and the adjoint of each. Laws with closed forms stand in files of their own; the others take
-//! their expectations by [`quadrature`]. All gradients are with respect to natural parameter values, in the
+//! their expectations by `quadrature`. All gradients are with respect to natural parameter values, in the
 //! order of [`Parameters::visit`].
 
+mod atoms;
 mod eq;
+mod linear;
+mod matern;
+mod quadrature;
+mod spectral_mixture;
+mod sum;
 
 pub use eq::Eq;
+pub use linear::Linear;
+pub use matern::{Matern, Smoothness};
+pub use spectral_mixture::SpectralMixture;
+pub use sum::Sum;
 
 use crate::error::Result;
 use crate::linalg::{Mat, tri};
@@ -35,6 +45,14 @@ impl KernelGrad {
     pub fn zeros(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
         Self { z: Mat::zeros(n_inducing, dim_in), params: vec![0.0; n_params] }
     }
+
+    /// Adds another gradient of the same shape.
+    pub fn add(&mut self, other: &KernelGrad) {
+        self.z.add_scaled(1.0, &other.z);
+        for (a, b) in self.params.iter_mut().zip(&other.params) {
+            *a += b;
+        }
+    }
 }
 
 /// What the expectations need that depends on Z and the parameters alone; built once per step.
@@ -44,8 +62,12 @@ pub struct PsiTables {
     pub z: Mat,
     /// A law's own numbers for each packed pair i ≤ j.
     pub(crate) pairs: Vec<f64>,
-    /// Tables of the parts of a sum.
-    pub(crate) parts: Vec<PsiTables>,
+    /// The atoms of a law that consists of them.
+    pub(crate) atoms: atoms::Atoms,
+    /// Variances of the linear parts of a sum, added up; empty if there are none.
+    pub(crate) slopes: Vec<f64>,
+    /// The rule of a law without closed forms.
+    pub(crate) nodes: quadrature::Nodes,
 }
 
 /// The expectations for one point, or the adjoint of each.
@@ -59,10 +81,12 @@ pub struct Psi {
     pub psi2: Vec<f64>,
     /// ξ, D × M, or 0 × 0 when it is not wanted.
     pub xi: Mat,
-    /// Expectations of the parts of a sum.
-    pub(crate) parts: Vec<Psi>,
     /// Working numbers of a law.
     pub(crate) scratch: Vec<f64>,
+    /// Working numbers of a pair of atoms.
+    pub(crate) joint: Vec<atoms::Joint>,
+    /// Working matrices of the quadrature.
+    pub(crate) work: quadrature::Workspace,
 }
 
 impl Psi {
@@ -73,8 +97,7 @@ impl Psi {
             psi1: vec![0.0; n_inducing],
             psi2: vec![0.0; tri::packed_len(n_inducing)],
             xi: if want_xi { Mat::zeros(dim_in, n_inducing) } else { Mat::default() },
-            parts: Vec::new(),
-            scratch: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -108,10 +131,7 @@ impl PsiSums {
 
     /// Adds another block's sums.
     pub fn add(&mut self, other: &PsiSums) {
-        self.grad.z.add_scaled(1.0, &other.grad.z);
-        for (a, b) in self.grad.params.iter_mut().zip(&other.grad.params) {
-            *a += b;
-        }
+        self.grad.add(&other.grad);
         for (a, b) in self.pairs.iter_mut().zip(&other.pairs) {
             *a += b;
         }
@@ -159,6 +179,7 @@ pub trait Law: Parameters {
     fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi);
 
     /// Adjoint of [`Law::psi`] at its value `psi`.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of `psi`, its adjoint, and what receives it")]
     fn psi_adjoint(
         &self,
         tables: &PsiTables,
@@ -170,8 +191,11 @@ pub trait Law: Parameters {
         sums: &mut PsiSums,
     );
 
-    /// Turns the pair sums of [`PsiSums`] into gradients and adds everything to `grad`.
-    fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad);
+    /// Turns the pair sums of [`PsiSums`] into gradients and adds everything to `grad`. A law that keeps no pair sums
+    /// has nothing to turn.
+    fn finish(&self, _tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
+        grad.add(&sums.grad);
+    }
 }
 
 /// A kernel: one of the laws.
@@ -180,6 +204,14 @@ pub trait Law: Parameters {
 pub enum Kernel {
     /// Exponentiated quadratic with one lengthscale per input dimension.
     Eq(Eq),
+    /// Linear with one variance per input dimension.
+    Linear(Linear),
+    /// Mixture of Gaussians in the spectral density.
+    SpectralMixture(SpectralMixture),
+    /// Matérn of smoothness 3/2 or 5/2.
+    Matern(Matern),
+    /// Sum of the laws above.
+    Sum(Sum),
 }
 
 /// Calls the same method on whichever law this is.
@@ -187,6 +219,10 @@ macro_rules! on_law {
     ($self:expr, $law:ident => $call:expr) => {
         match $self {
             Kernel::Eq($law) => $call,
+            Kernel::Linear($law) => $call,
+            Kernel::SpectralMixture($law) => $call,
+            Kernel::Matern($law) => $call,
+            Kernel::Sum($law) => $call,
         }
     };
 }

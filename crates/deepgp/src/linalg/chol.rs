@@ -1,11 +1,11 @@
 //! Cholesky factors with recorded jitter, and what is asked of them: inverse, log determinant, adjoint.
 
-use super::dense::{view, view_mut};
+use super::dense::{end_vector_code, view, view_mut};
 use super::{Mat, Op, mul};
 use crate::error::{Error, Result};
 use faer::Par;
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 
 /// What is added to the diagonal of a Gram matrix before it is factored.
@@ -97,14 +97,16 @@ impl Cholesky {
             self.l[(i, i)] += jitter;
         }
         let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(m, Par::Seq, Default::default()));
-        cholesky_in_place(
+        let factored = cholesky_in_place(
             view_mut(&mut self.l),
             LltRegularization::default(),
             Par::Seq,
             MemStack::new(&mut memory),
             Default::default(),
         )
-        .map_err(|faer::linalg::cholesky::llt::factor::LltError::NonPositivePivot { index }| index)?;
+        .map_err(|LltError::NonPositivePivot { index }| index);
+        end_vector_code();
+        factored?;
         for i in 0..m {
             self.l.row_mut(i)[i + 1..].fill(0.0);
             // A factor of NaNs or of infinities is a failure too.
@@ -114,6 +116,7 @@ impl Cholesky {
         }
         self.l_inv.reset(m, m);
         invert_lower_triangular(view_mut(&mut self.l_inv), view(&self.l), Par::Seq);
+        end_vector_code();
         if self.l_inv.as_slice().iter().all(|v| v.is_finite()) { Ok(()) } else { Err(m) }
     }
 

@@ -41,6 +41,7 @@ pub fn mul(out: &mut Mat, a: &Mat, op_a: Op, b: &Mat, op_b: Op) {
         out.reset(lhs.nrows(), rhs.ncols());
     }
     matmul(view_mut(out), Accum::Replace, lhs, rhs, 1.0, Par::Seq);
+    end_vector_code();
 }
 
 /// `out += scale · op(a) · op(b)`.
@@ -49,6 +50,17 @@ pub fn mul(out: &mut Mat, a: &Mat, op_a: Op, b: &Mat, op_b: Op) {
 /// If the shapes do not fit.
 pub fn mul_add(out: &mut Mat, scale: f64, a: &Mat, op_a: Op, b: &Mat, op_b: Op) {
     matmul(view_mut(out), Accum::Add, read(a, op_a), read(b, op_b), scale, Par::Seq);
+    end_vector_code();
+}
+
+/// Clears the upper halves of the vector registers, which faer's assembly kernels leave dirty: without this every
+/// later call of a scalar `exp` pays a register-merge penalty of some 200 ns (docs/DESIGN.md).
+pub(super) fn end_vector_code() {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx") {
+        // SAFETY: the processor has AVX, and no vector value is live across a call.
+        unsafe { std::arch::x86_64::_mm256_zeroupper() }
+    }
 }
 
 /// Inner product.

@@ -126,6 +126,18 @@ impl Mat {
         (self.rows, self.cols) = (rows, cols);
     }
 
+    /// Appends a row of `cols` zeros and returns it; a matrix without rows takes that width.
+    ///
+    /// # Panics
+    /// If there are rows of another width.
+    pub fn push_row(&mut self, cols: usize) -> &mut [f64] {
+        assert!(self.rows == 0 || self.cols == cols, "a row of {cols} does not fit {} columns", self.cols);
+        self.cols = cols;
+        self.rows += 1;
+        self.data.resize(self.rows * cols, 0.0);
+        self.row_mut(self.rows - 1)
+    }
+
     /// Sets every entry to zero.
     pub fn fill_zero(&mut self) {
         self.data.fill(0.0);

@@ -67,3 +67,12 @@ pub fn packed_mul(packed: &[f64], a: &[f64], y: &mut [f64]) {
         p += m - i;
     }
 }
+
+/// `y = ∂/∂a Σ_{i≤j} g_ij a_i a_j` for a packed gradient g: diagonal entries count twice.
+pub fn gradient_mul(packed: &[f64], a: &[f64], y: &mut [f64]) {
+    packed_mul(packed, a, y);
+    let m = a.len();
+    for i in 0..m {
+        y[i] += packed[row_start(m, i)] * a[i];
+    }
+}

@@ -1,0 +1,59 @@
+//! Measurements on standard splits.
+
+use crate::args::Splits;
+use anyhow::{Context, Result, bail, ensure};
+use deepgp::linalg::Mat;
+use deepgp_data::{Table, read_splits, train_test};
+use deepgp_model::{Model, Scores};
+use std::time::Instant;
+
+/// Trains and scores on each split, one line a split as JSON, then the means.
+pub fn splits(args: &Splits) -> Result<()> {
+    let plain = args.folder.join("data.csv");
+    let path = if plain.exists() { plain } else { args.folder.join("data.csv.gz") };
+    let (x, targets) = Table::read(path)?.split_targets(args.targets)?;
+    ensure!(args.target < args.targets, "--target {} but there are {} targets", args.target, args.targets);
+    let y = Mat::from_vec(targets.rows(), 1, targets.column(args.target))?;
+    let all = read_splits(args.folder.join("splits.csv"))?;
+    let config = args.fit.config();
+
+    let mut scores: Vec<Scores> = Vec::new();
+    for s in range(&args.splits)? {
+        let test = all.get(s).with_context(|| format!("there is no split {s}, only {}", all.len()))?;
+        let (train, test) = train_test(x.rows(), test)?;
+        let started = Instant::now();
+        let (model, outcome) = Model::fit(&x.select_rows(&train), &y.select_rows(&train), &config, &mut ())?;
+        let seconds = started.elapsed().as_secs_f64();
+        let score = model.score(&x.select_rows(&test), &y.select_rows(&test))?;
+        let line = serde_json::json!({
+            "split": s, "rmse": score.rmse, "mean_log_density": score.mean_log_density, "coverage_95": score.coverage_95,
+            "energy": outcome.energy, "steps": outcome.steps, "termination": outcome.termination,
+            "events": outcome.events.len(), "seconds": seconds,
+        });
+        println!("{line}");
+        scores.push(score);
+    }
+    let mean = |f: fn(&Scores) -> f64| scores.iter().map(f).sum::<f64>() / scores.len() as f64;
+    let (rmse, log_density) = (mean(|s| s.rmse), mean(|s| s.mean_log_density));
+    println!("mean over {} splits: rmse {rmse:.4}, mean log density {log_density:.4}", scores.len());
+    if let Some(bar) = args.max_rmse
+        && rmse > bar
+    {
+        bail!("mean test RMSE {rmse:.4} exceeds {bar}");
+    }
+    if let Some(bar) = args.min_log_density
+        && log_density < bar
+    {
+        bail!("mean test log density {log_density:.4} is below {bar}");
+    }
+    Ok(())
+}
+
+/// "3" or "0-4" as numbers.
+fn range(text: &str) -> Result<std::ops::RangeInclusive<usize>> {
+    let parse = |t: &str| t.trim().parse::<usize>().with_context(|| format!("'{text}' is not a range such as 0-4"));
+    match text.split_once('-') {
+        Some((first, last)) => Ok(parse(first)?..=parse(last)?),
+        None => Ok(parse(text)?..=parse(text)?),
+    }
+}

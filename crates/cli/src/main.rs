@@ -1,0 +1,23 @@
+//! The `deepgp` command: parses arguments, runs one command, maps errors to exit codes.
+
+mod args;
+mod bench;
+mod demo;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    let done = match args.command {
+        args::Command::Demo(args) => demo::run(&args),
+        args::Command::Bench(args::Bench::Splits(args)) => bench::splits(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("deepgp: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The step of site updates, and when it must shrink.
+
+use super::Event;
+use crate::error::Result;
+use crate::gauss::Factor;
+use crate::linalg::{Cholesky, Mat};
+use serde::{Deserialize, Serialize};
+
+/// I + Λ must stay this far from singular: I + Λ ≽ 0.1 I.
+const DEFINITENESS_MARGIN: f64 = 0.1;
+/// How often a step is halved before it is given up.
+const MAX_HALVINGS: usize = 6;
+/// Steps that the course of the energy is watched before a jump can be told.
+const WARM_UP: usize = 50;
+/// A jump is a rise by this many standard deviations above the recent mean.
+const JUMP: f64 = 8.0;
+/// Weight of the newest energy in the recent mean and variance.
+const MEMORY: f64 = 0.05;
+/// Growth of a shrunken damping with each quiet step.
+const RECOVERY: f64 = 1.02;
+/// The damping is never shrunk below this share of what was asked for.
+const LEAST_SCALE: f64 = 1.0 / 64.0;
+
+/// A damping that looks at what happens: it halves when the energy jumps and recovers slowly.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Damping {
+    base: f64,
+    scale: f64,
+    seen: usize,
+    mean: f64,
+    variance: f64,
+}
+
+impl Damping {
+    /// Starts at the damping asked for.
+    pub fn new(base: f64) -> Self {
+        Self { base, scale: 1.0, seen: 0, mean: 0.0, variance: 0.0 }
+    }
+
+    /// The step to use now.
+    pub fn current(&self) -> f64 {
+        self.base * self.scale
+    }
+
+    /// Takes note of a step's energy; a jump upwards shrinks the damping and is reported.
+    pub fn observe(&mut self, energy: f64) -> Option<Event> {
+        if !energy.is_finite() {
+            return None;
+        }
+        let expected = self.mean;
+        let deviation = energy - expected;
+        let limit = JUMP * self.variance.sqrt();
+        let jumped = self.seen >= WARM_UP && deviation > limit;
+        if self.seen == 0 {
+            self.mean = energy;
+        } else {
+            // One outlier must not widen the band it is judged by.
+            let bounded = if jumped { limit } else { deviation };
+            self.mean += MEMORY * bounded;
+            self.variance += MEMORY * (bounded * bounded - self.variance);
+        }
+        self.seen += 1;
+        if jumped {
+            self.scale = (0.5 * self.scale).max(LEAST_SCALE);
+            return Some(Event::EnergyJump { energy, expected, damping: self.current() });
+        }
+        self.scale = (RECOVERY * self.scale).min(1.0);
+        None
+    }
+
+    /// Shrinks the damping after a step that had to be undone.
+    pub fn shrink(&mut self) {
+        self.scale = (0.5 * self.scale).max(LEAST_SCALE);
+    }
+}
+
+/// The furthest of `step`, `step`/2, … at which `candidate(step)` is finite and keeps I + Λ definite.
+///
+/// The factor it returns replaces the old one; `None` (with the event that says so) leaves it.
+pub(super) fn damped(
+    at: (usize, usize),
+    step: f64,
+    candidate: impl Fn(f64) -> Factor,
+    events: &mut Vec<Event>,
+) -> Option<Factor> {
+    let (layer, output) = at;
+    let mut damping = step;
+    for halvings in 0..=MAX_HALVINGS {
+        let factor = candidate(damping);
+        if factor.is_finite() && definite(&factor).is_ok() {
+            if halvings > 0 {
+                events.push(Event::DampingShrunk { layer, output, damping });
+            }
+            return Some(factor);
+        }
+        damping *= 0.5;
+    }
+    events.push(Event::SiteRejected { layer, output });
+    None
+}
+
+/// Whether I + Λ keeps its margin.
+fn definite(factor: &Factor) -> Result<()> {
+    let m = factor.linear.len();
+    let diagonal = 1.0 - DEFINITENESS_MARGIN;
+    let p = Mat::from_fn(m, m, |i, j| factor.precision[(i, j)] + if i == j { diagonal } else { 0.0 });
+    Cholesky::new(&p, "I + Λ").map(|_| ())
+}

@@ -1,0 +1,69 @@
+//! The factor that moment matching implies for a point.
+//!
+//! At the cavity N(μ, V), with g = ∂log Z/∂μ and G = ∂log Z/∂V (whitened) and P = g gᵀ − 2G, the tilted distribution has
+//!
+//! ```text
+//! mean μ + V g,   covariance V − V P V                               (the paper's moment matching)
+//! exact         Λ = P (I − V P)⁻¹,   η = g + Λ (μ + V g)
+//! first order   Λ = P,               η = g + P μ                     linear in P: sums over points suffice
+//! ```
+
+use crate::error::Result;
+use crate::gauss::{Factor, Moments, MomentsBar};
+use crate::layer::Inducing;
+use crate::linalg::{Cholesky, Mat, Op, dot, mul};
+
+/// Σ P = L⁻¹ (Σ g̃ g̃ᵀ) L⁻ᵀ − 2 Σ G, for one point or for many. `outer` is Σ g̃ g̃ᵀ, `bar.cov` is Σ G.
+pub fn curvature(inducing: &Inducing, outer: &Mat, bar: &MomentsBar) -> Mat {
+    let l_inv = inducing.chol.l_inv();
+    let (mut half, mut p) = (Mat::default(), Mat::default());
+    mul(&mut half, l_inv, Op::Id, outer, Op::Id);
+    mul(&mut p, &half, Op::Id, l_inv, Op::T);
+    p.add_scaled(-2.0, &bar.cov);
+    symmetrise(&mut p);
+    p
+}
+
+/// The first-order site, for one point or summed over many.
+pub fn first_order(cavity: &Moments, p: Mat, g: &[f64]) -> Factor {
+    let linear = g.iter().enumerate().map(|(i, g)| g + dot(p.row(i), &cavity.mean)).collect();
+    Factor { precision: p, linear }
+}
+
+/// The exact site of one point.
+///
+/// With the cavity precision C Cᵀ = V⁻¹ and X = C⁻¹ P C⁻ᵀ, the tilted covariance is C⁻ᵀ (I − X) C⁻¹ and
+/// Λ = C X (I − X)⁻¹ Cᵀ. Cost: O(M³).
+///
+/// # Errors
+/// [`crate::Error::NotPositiveDefinite`] if the tilted covariance is not a covariance.
+pub fn exact(cavity: &Moments, p: &Mat, g: &[f64]) -> Result<Factor> {
+    let (c, c_inv) = (cavity.precision.l(), cavity.precision.l_inv());
+    let m = g.len();
+    let (mut half, mut x) = (Mat::default(), Mat::default());
+    mul(&mut half, c_inv, Op::Id, p, Op::Id);
+    mul(&mut x, &half, Op::Id, c_inv, Op::T);
+    let rest = Mat::from_fn(m, m, |i, j| if i == j { 1.0 - x[(i, j)] } else { -x[(i, j)] });
+    let inverse = Cholesky::new(&rest, "tilted covariance")?.inverse();
+    let mut inner = Mat::default();
+    mul(&mut inner, &x, Op::Id, &inverse, Op::Id);
+    mul(&mut half, c, Op::Id, &inner, Op::Id);
+    let mut precision = Mat::default();
+    mul(&mut precision, &half, Op::Id, c, Op::T);
+    symmetrise(&mut precision);
+    // η = g + Λ (μ + V g)
+    let tilted_mean: Vec<f64> = (0..m).map(|i| cavity.mean[i] + dot(cavity.cov.row(i), g)).collect();
+    let linear = (0..m).map(|i| g[i] + dot(precision.row(i), &tilted_mean)).collect();
+    Ok(Factor { precision, linear })
+}
+
+/// Removes what rounding made asymmetric.
+fn symmetrise(a: &mut Mat) {
+    for i in 0..a.rows() {
+        for j in 0..i {
+            let mean = 0.5 * (a[(i, j)] + a[(j, i)]);
+            a[(i, j)] = mean;
+            a[(j, i)] = mean;
+        }
+    }
+}

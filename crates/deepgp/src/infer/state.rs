@@ -1,0 +1,110 @@
+//! The state that engines move: one factor per layer and output, and what an engine keeps besides.
+
+use super::{Damping, Engine, Inference, Root};
+use crate::gauss::Factor;
+use crate::linalg::Mat;
+use crate::network::DeepGp;
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
+
+/// Precision of the first factors of a site engine: nearly uninformative.
+const FIRST_PRECISION: f64 = 1e-3;
+
+/// Factors of every layer and output, `[layer][output]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// (Λ, η) for all data together.
+    pub factors: Vec<Vec<Factor>>,
+    /// EP only: the factors of each point, `[point][layer][output]`; they sum to `factors`.
+    pub(super) points: Vec<Vec<Vec<Factor>>>,
+    /// Joint energy only: Λ = RᵀR.
+    pub(super) roots: Vec<Vec<Root>>,
+    /// The damping and what it has seen.
+    pub damping: Damping,
+}
+
+impl State {
+    /// A state with the given factors for all data together; EP divides them evenly among the points, the joint
+    /// energy takes their root (which needs Λ to be positive definite).
+    ///
+    /// # Errors
+    /// [`crate::Error::NotPositiveDefinite`] if the engine is [`Engine::JointEnergy`] and a Λ has no root.
+    pub fn new(factors: Vec<Vec<Factor>>, n_data: usize, inference: &Inference) -> crate::Result<Self> {
+        let settings = inference.settings();
+        let (mut points, mut roots) = (Vec::new(), Vec::new());
+        match settings.engine {
+            Engine::Ep => {
+                let mut share: Vec<Vec<Factor>> = factors.clone();
+                for f in share.iter_mut().flatten() {
+                    let whole = f.clone();
+                    f.add_scaled(1.0 / n_data as f64 - 1.0, &whole);
+                }
+                points = vec![share; n_data];
+            }
+            Engine::JointEnergy => {
+                let one = |f: &Factor| Root::of(&f.precision);
+                roots = factors
+                    .iter()
+                    .map(|layer| layer.iter().map(one).collect::<crate::Result<Vec<_>>>())
+                    .collect::<crate::Result<Vec<_>>>()?;
+            }
+            Engine::Sep(_) | Engine::Adf => {}
+        }
+        Ok(Self { factors, points, roots, damping: Damping::new(settings.damping) })
+    }
+
+    /// A random start: linear terms are drawn, since equal ones would leave all hidden units equal for ever.
+    ///
+    /// The first layer gets larger linear terms than those above it. ADF starts at the prior in every layer but for
+    /// these; the joint energy starts from a random root.
+    ///
+    /// # Errors
+    /// As [`State::new`].
+    pub fn random(model: &DeepGp, n_data: usize, inference: &Inference, rng: &mut impl Rng) -> crate::Result<Self> {
+        let joint = inference.settings().engine == Engine::JointEnergy;
+        let mut factors = Vec::new();
+        for (l, layer) in model.layers().iter().enumerate() {
+            let m = layer.n_inducing();
+            let scale = if l == 0 { 1.0 } else { 0.1 };
+            let mut one = || {
+                let mut draw = |s: f64| -> f64 { s * Distribution::<f64>::sample(&StandardNormal, rng) };
+                if joint {
+                    let mut r = Mat::from_fn(m, m, |i, j| if i <= j { draw(scale) } else { 0.0 });
+                    (0..m).for_each(|i| r[(i, i)] = r[(i, i)].exp());
+                    Factor { precision: Root::square(&r), linear: (0..m).map(|_| draw(scale)).collect() }
+                } else {
+                    let linear = (0..m).map(|_| draw(0.1 * scale)).collect();
+                    let precision = Mat::from_fn(m, m, |i, j| if i == j { FIRST_PRECISION } else { 0.0 });
+                    Factor { precision, linear }
+                }
+            };
+            factors.push((0..layer.dim_out).map(|_| one()).collect());
+        }
+        Self::new(factors, n_data, inference)
+    }
+
+    /// Appends the coordinates that descend the energy like hyperparameters: none but for the joint energy.
+    pub fn read_free(&self, free: &mut Vec<f64>) {
+        for (roots, factors) in self.roots.iter().zip(&self.factors) {
+            for (root, factor) in roots.iter().zip(factors) {
+                free.extend_from_slice(root.packed());
+                free.extend_from_slice(&factor.linear);
+            }
+        }
+    }
+
+    /// Sets those coordinates.
+    pub fn write_free(&mut self, mut free: &[f64]) {
+        for (roots, factors) in self.roots.iter_mut().zip(&mut self.factors) {
+            for (root, factor) in roots.iter_mut().zip(factors) {
+                let (packed, rest) = free.split_at(root.packed().len());
+                let (linear, rest) = rest.split_at(factor.linear.len());
+                root.set(packed);
+                factor.precision = Root::square(&root.matrix());
+                factor.linear.copy_from_slice(linear);
+                free = rest;
+            }
+        }
+    }
+}

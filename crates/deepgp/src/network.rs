@@ -1,0 +1,131 @@
+//! The deep GP: layers and a likelihood, with its parameters as one flat vector.
+
+use crate::error::{Error, Result, expect_size};
+use crate::layer::{Layer, LayerGrad};
+use crate::likelihood::{Likelihood, Observation};
+use crate::linalg::Mat;
+use crate::param::{Block, BlockMut, Parameters};
+use serde::{Deserialize, Serialize};
+
+/// A deep Gaussian process: x → layer 1 → … → layer L → likelihood. With one layer it is a sparse GP.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeepGp {
+    layers: Vec<Layer>,
+    likelihood: Likelihood,
+}
+
+impl DeepGp {
+    /// Puts checked layers together.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] without layers; [`Error::Shape`] if widths do not chain; otherwise what [`Layer::check`] and the
+    /// likelihood's check say, with the layer named.
+    pub fn new(layers: Vec<Layer>, likelihood: Likelihood) -> Result<Self> {
+        if layers.is_empty() {
+            return Err(Error::Empty { what: "layers", rows: 0, columns: 0 });
+        }
+        for (l, layer) in layers.iter().enumerate() {
+            layer.check().map_err(|e| e.in_layer(l))?;
+        }
+        for pair in layers.windows(2) {
+            expect_size("inputs of a layer", pair[0].dim_out, pair[1].dim_in())?;
+        }
+        expect_size("outputs of the last layer", likelihood.dim_out(), layers[layers.len() - 1].dim_out)?;
+        likelihood.check()?;
+        Ok(Self { layers, likelihood })
+    }
+
+    /// The layers, first to last.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The likelihood.
+    pub fn likelihood(&self) -> &Likelihood {
+        &self.likelihood
+    }
+
+    /// Number of inputs.
+    pub fn dim_in(&self) -> usize {
+        self.layers[0].dim_in()
+    }
+
+    /// Number of outputs.
+    pub fn dim_out(&self) -> usize {
+        self.likelihood.dim_out()
+    }
+
+    /// Checks a table of inputs.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::Shape`] or [`Error::NotFinite`].
+    pub fn check_inputs(&self, x: &Mat) -> Result<()> {
+        x.check_data("inputs")?;
+        expect_size("columns of the inputs", self.dim_in(), x.cols())
+    }
+
+    /// Checks inputs and targets together.
+    ///
+    /// # Errors
+    /// As [`DeepGp::check_inputs`], and what the likelihood says of the targets.
+    pub fn check_data(&self, x: &Mat, y: &Mat) -> Result<()> {
+        self.check_inputs(x)?;
+        y.check_data("targets")?;
+        expect_size("rows of the targets", x.rows(), y.rows())?;
+        expect_size("columns of the targets", self.dim_out(), y.cols())?;
+        self.likelihood.check_targets(y)
+    }
+}
+
+/// Order: each layer's blocks, then the likelihood's.
+impl Parameters for DeepGp {
+    fn visit(&self, visit: &mut dyn FnMut(Block<'_>)) {
+        for layer in &self.layers {
+            layer.visit(visit);
+        }
+        self.likelihood.visit(visit);
+    }
+
+    fn visit_mut(&mut self, visit: &mut dyn FnMut(BlockMut<'_>)) {
+        for layer in &mut self.layers {
+            layer.visit_mut(visit);
+        }
+        self.likelihood.visit_mut(visit);
+    }
+}
+
+/// ∂F/∂(parameters) of a network, natural values.
+#[derive(Debug, Clone)]
+pub struct Gradient {
+    /// Per layer.
+    pub layers: Vec<LayerGrad>,
+    /// Of the likelihood's parameters.
+    pub likelihood: Vec<f64>,
+}
+
+impl Gradient {
+    /// Zeros of the right shape.
+    pub fn zeros(model: &DeepGp) -> Self {
+        Self {
+            layers: model.layers.iter().map(LayerGrad::zeros).collect(),
+            likelihood: vec![0.0; model.likelihood.n_params()],
+        }
+    }
+
+    /// The gradient times `scale` with respect to the unconstrained coordinates, in the order of
+    /// [`Parameters::visit`] of `model`.
+    pub fn to_free(&self, model: &DeepGp, scale: f64) -> Vec<f64> {
+        let mut flat = Vec::with_capacity(model.n_params());
+        for (grad, layer) in self.layers.iter().zip(&model.layers) {
+            flat.extend_from_slice(&grad.kernel.params);
+            flat.extend_from_slice(grad.kernel.z.as_slice());
+            if layer.noise_var > 0.0 {
+                flat.push(grad.noise_var);
+            }
+        }
+        flat.extend_from_slice(&self.likelihood);
+        model.chain_to_free(&mut flat);
+        flat.iter_mut().for_each(|g| *g *= scale);
+        flat
+    }
+}

@@ -1,0 +1,64 @@
+//! Adam (Kingma & Ba 2015).
+
+use serde::{Deserialize, Serialize};
+
+const BETA1: f64 = 0.9;
+const BETA2: f64 = 0.999;
+const EPSILON: f64 = 1e-8;
+
+/// Adam's running moments of the gradient.
+///
+/// ```text
+/// m ← β₁ m + (1 − β₁) g       v ← β₂ v + (1 − β₂) g²
+/// θ ← θ − lr · m̂ / (√v̂ + ε),   m̂ = m/(1 − β₁ᵗ),  v̂ = v/(1 − β₂ᵗ)
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Adam {
+    m: Vec<f64>,
+    v: Vec<f64>,
+    t: i32,
+}
+
+impl Adam {
+    /// For vectors of `n` numbers.
+    pub fn new(n: usize) -> Self {
+        Self { m: vec![0.0; n], v: vec![0.0; n], t: 0 }
+    }
+
+    /// One descent step.
+    ///
+    /// # Panics
+    /// If the lengths differ from that of [`Adam::new`].
+    pub fn step(&mut self, theta: &mut [f64], gradient: &[f64], learning_rate: f64) {
+        assert_eq!((theta.len(), gradient.len()), (self.m.len(), self.m.len()), "lengths must agree");
+        self.t = self.t.saturating_add(1);
+        let (c1, c2) = (1.0 - BETA1.powi(self.t), 1.0 - BETA2.powi(self.t));
+        for (((theta, g), m), v) in theta.iter_mut().zip(gradient).zip(&mut self.m).zip(&mut self.v) {
+            *m = BETA1 * *m + (1.0 - BETA1) * g;
+            *v = BETA2 * *v + (1.0 - BETA2) * g * g;
+            *theta -= learning_rate * (*m / c1) / ((*v / c2).sqrt() + EPSILON);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_step_has_the_length_of_the_learning_rate() {
+        let (mut adam, mut theta) = (Adam::new(2), [1.0, -1.0]);
+        adam.step(&mut theta, &[3.0, -0.02], 0.1);
+        assert!((theta[0] - 0.9).abs() < 1e-7 && (theta[1] + 0.9).abs() < 1e-6, "{theta:?}");
+    }
+
+    #[test]
+    fn descends_a_badly_scaled_quadratic() {
+        let (mut adam, mut theta) = (Adam::new(2), [1.0, 1.0]);
+        for _ in 0..2000 {
+            let gradient = [theta[0], 100.0 * theta[1]];
+            adam.step(&mut theta, &gradient, 0.01);
+        }
+        assert!(theta.iter().all(|t| t.abs() < 1e-3), "{theta:?}");
+    }
+}

@@ -1,0 +1,220 @@
+//! Prediction: an immutable, precomputed network that maps inputs to moments, samples and densities.
+
+use crate::error::Result;
+use crate::infer::{Context, Inference, all_moments};
+use crate::layer::{KnownTape, Projection, RandomTape};
+use crate::likelihood::Observation;
+use crate::linalg::Mat;
+use crate::pass::BLOCK;
+use crate::train::Fitted;
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// A trained network ready to predict. It never changes, so threads can share it.
+///
+/// Every method works through the rows in blocks: beside what it returns it needs memory for one block.
+#[derive(Debug)]
+pub struct Predictor {
+    fitted: Fitted,
+    context: Context,
+    projections: Vec<Projection>,
+}
+
+/// Means and variances, one row per input row and one column per output.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Moments {
+    /// Means.
+    pub mean: Mat,
+    /// Variances.
+    pub var: Mat,
+}
+
+impl Moments {
+    fn zeros(rows: usize, cols: usize) -> Self {
+        Self { mean: Mat::zeros(rows, cols), var: Mat::zeros(rows, cols) }
+    }
+
+    fn set_row(&mut self, n: usize, mean: &[f64], var: &[f64]) {
+        self.mean.row_mut(n).copy_from_slice(mean);
+        self.var.row_mut(n).copy_from_slice(var);
+    }
+}
+
+/// Moments of the latent function and of an observation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// Of f, without observation noise.
+    pub f: Moments,
+    /// Of y, with it.
+    pub y: Moments,
+}
+
+impl Predictor {
+    /// Precomputes the posterior of a trained network. Cost: O(M³) per layer and output.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotPositiveDefinite`] if K_zz or I + Λ cannot be factored.
+    pub fn new(fitted: Fitted) -> Result<Self> {
+        Inference::new(fitted.inference)?;
+        let context = Context::new(&fitted.model, fitted.inference.jitter)?;
+        let projections = context.project(&all_moments(&fitted.factors, 1.0)?);
+        Ok(Self { fitted, context, projections })
+    }
+
+    /// The trained network.
+    pub fn fitted(&self) -> &Fitted {
+        &self.fitted
+    }
+
+    /// Moments of f and y for the rows of `x` (N × D_in), by propagation of moments through the layers.
+    ///
+    /// # Errors
+    /// [`crate::Error::Empty`], [`crate::Error::Shape`] or [`crate::Error::NotFinite`] for `x`.
+    pub fn predict(&self, x: &Mat) -> Result<Prediction> {
+        let d_out = self.fitted.model.dim_out();
+        let (mut f, mut y) = (Moments::zeros(x.rows(), d_out), Moments::zeros(x.rows(), d_out));
+        self.propagate(x, |n, mean, var| {
+            f.set_row(n, mean, var);
+            self.fitted.model.likelihood().observe(mean, var, y.mean.row_mut(n), y.var.row_mut(n));
+        })?;
+        Ok(Prediction { f, y })
+    }
+
+    /// Moments of every layer's output, first to last, noise of hidden layers included.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`].
+    pub fn layers(&self, x: &Mat) -> Result<Vec<Moments>> {
+        let layers = self.fitted.model.layers();
+        let mut all: Vec<Moments> = layers.iter().map(|l| Moments::zeros(x.rows(), l.dim_out)).collect();
+        self.walk(x, |l, n, mean, var| all[l].set_row(n, mean, var))?;
+        Ok(all)
+    }
+
+    /// Log density of each row's targets under the predicted moments, in nats.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`], and for targets that do not fit.
+    pub fn log_density(&self, x: &Mat, y: &Mat) -> Result<Vec<f64>> {
+        self.fitted.model.check_data(x, y)?;
+        let mut out = vec![0.0; x.rows()];
+        self.propagate(x, |n, mean, var| {
+            out[n] = self.fitted.model.likelihood().log_density(mean, var, y.row(n));
+        })?;
+        Ok(out)
+    }
+
+    /// Latent moments at the last layer for `n_samples` draws of the hidden layers: a Gaussian mixture for f at each row.
+    ///
+    /// Rows are drawn independently of each other. With no hidden layer all draws are equal.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`].
+    pub fn sample_mixture(&self, x: &Mat, n_samples: usize, rng: &mut impl Rng) -> Result<Vec<Moments>> {
+        self.fitted.model.check_inputs(x)?;
+        let d_out = self.fitted.model.dim_out();
+        let mut draws = vec![Moments::zeros(x.rows(), d_out); n_samples];
+        let (mut tape, mut block) = (KnownTape::default(), Mat::default());
+        let rows: Vec<usize> = (0..x.rows()).collect();
+        for rows in rows.chunks(BLOCK) {
+            for draw in &mut draws {
+                block.gather_rows(x, rows);
+                for (l, layer) in self.fitted.model.layers().iter().enumerate() {
+                    tape.forward(layer, &self.context.inducing()[l], &self.projections[l], &block);
+                    block.reset(rows.len(), layer.dim_out);
+                    let moments = tape.mean.as_slice().iter().zip(tape.var.as_slice());
+                    for (h, (mean, var)) in block.as_mut_slice().iter_mut().zip(moments) {
+                        let noise: f64 = StandardNormal.sample(rng);
+                        *h = mean + var.sqrt() * noise;
+                    }
+                }
+                for (i, &n) in rows.iter().enumerate() {
+                    draw.set_row(n, tape.mean.row(i), tape.var.row(i));
+                }
+            }
+        }
+        Ok(draws)
+    }
+
+    /// Draws of y at each row of `x`, one matrix (N × D_out) per sample.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`].
+    pub fn sample(&self, x: &Mat, n_samples: usize, rng: &mut impl Rng) -> Result<Vec<Mat>> {
+        let mixture = self.sample_mixture(x, n_samples, rng)?;
+        let draw = |moments: Moments| {
+            let (mut f, mut y) = (moments.mean, Mat::zeros(x.rows(), moments.var.cols()));
+            for n in 0..f.rows() {
+                for (f, var) in f.row_mut(n).iter_mut().zip(moments.var.row(n)) {
+                    let noise: f64 = StandardNormal.sample(rng);
+                    *f += var.sqrt() * noise;
+                }
+                self.fitted.model.likelihood().sample(f.row(n), rng, y.row_mut(n));
+            }
+            y
+        };
+        Ok(mixture.into_iter().map(draw).collect())
+    }
+
+    /// Log density of each row's targets under a mixture over draws of the hidden layers.
+    ///
+    /// ```text
+    /// log p(y) ≈ log (1/S) Σ_s p(y | draw s)
+    /// ```
+    /// Where it differs much from [`Predictor::log_density`], propagation of moments is not to be trusted.
+    ///
+    /// # Errors
+    /// As [`Predictor::log_density`].
+    pub fn mixture_log_density(&self, x: &Mat, y: &Mat, n_samples: usize, rng: &mut impl Rng) -> Result<Vec<f64>> {
+        self.fitted.model.check_data(x, y)?;
+        crate::error::expect_positive("n_samples", None, n_samples as f64)?;
+        // A running log-sum-exp per row: the mixture itself is never stored.
+        let (mut top, mut sum) = (vec![f64::NEG_INFINITY; x.rows()], vec![0.0; x.rows()]);
+        for _ in 0..n_samples {
+            for draw in self.sample_mixture(x, 1, rng)? {
+                for n in 0..x.rows() {
+                    let log_p = self.fitted.model.likelihood().log_density(draw.mean.row(n), draw.var.row(n), y.row(n));
+                    let new_top = top[n].max(log_p);
+                    sum[n] = sum[n] * (top[n] - new_top).exp() + (log_p - new_top).exp();
+                    top[n] = new_top;
+                }
+            }
+        }
+        let log_n = (n_samples as f64).ln();
+        Ok(top.iter().zip(&sum).map(|(top, sum)| top + sum.ln() - log_n).collect())
+    }
+
+    /// Calls `visit` with row and moments of f.
+    fn propagate(&self, x: &Mat, mut visit: impl FnMut(usize, &[f64], &[f64])) -> Result<()> {
+        let last = self.fitted.model.layers().len() - 1;
+        self.walk(x, |l, n, mean, var| {
+            if l == last {
+                visit(n, mean, var);
+            }
+        })
+    }
+
+    /// Calls `visit` with layer, row and moments of that layer's output.
+    fn walk(&self, x: &Mat, mut visit: impl FnMut(usize, usize, &[f64], &[f64])) -> Result<()> {
+        self.fitted.model.check_inputs(x)?;
+        let (layers, inducing) = (self.fitted.model.layers(), self.context.inducing());
+        let (mut known, mut block) = (KnownTape::default(), Mat::default());
+        let mut tapes: Vec<RandomTape> = layers[1..].iter().map(RandomTape::new).collect();
+        let rows: Vec<usize> = (0..x.rows()).collect();
+        for rows in rows.chunks(BLOCK) {
+            block.gather_rows(x, rows);
+            known.forward(&layers[0], &inducing[0], &self.projections[0], &block);
+            for (i, &n) in rows.iter().enumerate() {
+                visit(0, n, known.mean.row(i), known.var.row(i));
+                for t in 0..tapes.len() {
+                    let (below, rest) = tapes.split_at_mut(t);
+                    let input =
+                        below.last().map_or((known.mean.row(i), known.var.row(i)), |b| (&b.mean[..], &b.var[..]));
+                    rest[0].forward(&layers[t + 1], &inducing[t + 1], &self.projections[t + 1], input);
+                    visit(t + 1, n, &rest[0].mean, &rest[0].var);
+                }
+            }
+        }
+        Ok(())
+    }
+}

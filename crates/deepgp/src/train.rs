@@ -1,0 +1,356 @@
+//! Training: batch → engine → optimiser → observer, until a reason to stop.
+
+use crate::batches::Batches;
+use crate::error::Result;
+use crate::gauss::Factor;
+use crate::infer::{Batch, Event, Inference, Settings as InferSettings, State, Step};
+use crate::linalg::Mat;
+use crate::network::DeepGp;
+use crate::optim::{Adam, Schedule};
+use crate::param::Parameters;
+use crate::pass::Workspace;
+use crate::predict::Predictor;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+
+/// Steps in a row that may be undone before training is given up.
+const MAX_REJECTIONS: usize = 30;
+/// Weight of the newest step in the running mean of the energy.
+const ENERGY_MEMORY: f64 = 0.02;
+
+/// Settings of a training run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// The engine and its settings.
+    pub inference: InferSettings,
+    /// Number of steps.
+    pub iterations: usize,
+    /// Rows per step; all rows if there are fewer.
+    pub batch_size: usize,
+    /// Adam's learning rate.
+    pub learning_rate: f64,
+    /// Its course.
+    pub schedule: Schedule,
+    /// Seed of the start and of the minibatches.
+    pub seed: u64,
+    /// Names of parameter blocks that stay as they are: "lengthscale", "signal_var", "z", "noise_var", ….
+    pub fixed: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            inference: InferSettings::default(),
+            iterations: 4000,
+            batch_size: 100,
+            learning_rate: 0.005,
+            schedule: Schedule::default(),
+            seed: 0,
+            fixed: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    fn check(&self) -> Result<Inference> {
+        let positive = |name, value: f64| crate::error::expect_positive(name, None, value);
+        positive("learning_rate", self.learning_rate)?;
+        positive("batch_size", self.batch_size as f64)?;
+        self.schedule.check()?;
+        Inference::new(self.inference)
+    }
+}
+
+/// Why training ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Termination {
+    /// All iterations were done.
+    Iterations,
+    /// The observer asked to stop.
+    Stopped,
+    /// Too many steps in a row had to be undone; the last good state was kept.
+    Diverged,
+}
+
+/// What an observer sees after each step.
+#[derive(Debug)]
+pub struct Progress<'a> {
+    /// Steps done, this one included.
+    pub step: usize,
+    /// Steps planned.
+    pub iterations: usize,
+    /// Energy of this step's batch.
+    pub energy: f64,
+    /// Running mean of the energy.
+    pub mean_energy: f64,
+    /// Damping of site updates now.
+    pub damping: f64,
+    /// Learning rate of this step.
+    pub learning_rate: f64,
+    /// What happened in this step, with its number.
+    pub events: &'a [(usize, Event)],
+    /// The run itself, for a look at the model or a prediction.
+    pub trainer: &'a Trainer<'a>,
+}
+
+/// Watches training; can stop it.
+pub trait Observer {
+    /// Called after each step; [`ControlFlow::Break`] ends training after it.
+    fn on_step(&mut self, progress: &Progress<'_>) -> ControlFlow<()>;
+}
+
+/// Sees nothing.
+impl Observer for () {
+    fn on_step(&mut self, _: &Progress<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Any closure can observe.
+impl<F: FnMut(&Progress<'_>) -> ControlFlow<()>> Observer for F {
+    fn on_step(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        self(progress)
+    }
+}
+
+/// The result of a run besides the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Why it ended.
+    pub termination: Termination,
+    /// Steps done.
+    pub steps: usize,
+    /// Running mean of the energy at the end; its negative approximates the log evidence.
+    pub energy: f64,
+    /// What happened, in order, with the step's number.
+    pub events: Vec<(usize, Event)>,
+}
+
+/// A trained network: hyperparameters and factors, all that prediction needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fitted {
+    /// The network.
+    pub model: DeepGp,
+    /// (Λ, η) per layer and output.
+    pub factors: Vec<Vec<Factor>>,
+    /// Settings of the engine, among them the jitter that the factors were found with.
+    pub inference: InferSettings,
+}
+
+/// One training run over borrowed data.
+#[derive(Debug)]
+pub struct Trainer<'a> {
+    x: &'a Mat,
+    y: &'a Mat,
+    settings: Settings,
+    inference: Inference,
+    model: DeepGp,
+    state: State,
+    adam: Adam,
+    /// Which free parameters move.
+    free: Vec<bool>,
+    batches: Batches,
+    ws: Workspace,
+    step: usize,
+    mean_energy: Option<f64>,
+    rejections: usize,
+    learning_scale: f64,
+    last_good: (Vec<f64>, State),
+    events: Vec<(usize, Event)>,
+}
+
+impl<'a> Trainer<'a> {
+    /// Checks everything and draws the starting factors.
+    ///
+    /// # Errors
+    /// [`NotFinite`](crate::Error::NotFinite), [`Empty`](crate::Error::Empty), [`Shape`](crate::Error::Shape),
+    /// [`Target`](crate::Error::Target) for the data; [`Parameter`](crate::Error::Parameter) for
+    /// the settings.
+    pub fn new(model: DeepGp, x: &'a Mat, y: &'a Mat, settings: Settings) -> Result<Self> {
+        let inference = settings.check()?;
+        model.check_data(x, y)?;
+        let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
+        let state = State::random(&model, x.rows(), &inference, &mut rng)?;
+        let mut theta = Vec::new();
+        model.read_free(&mut theta);
+        let mut free = Vec::new();
+        model.visit(&mut |b| {
+            let moves = !settings.fixed.iter().any(|name| name == b.name);
+            free.extend(std::iter::repeat_n(moves, b.values.len()));
+        });
+        state.read_free(&mut theta);
+        free.resize(theta.len(), true);
+        Ok(Self {
+            batches: Batches::new(x.rows(), settings.batch_size, settings.seed),
+            ws: Workspace::new(&model),
+            adam: Adam::new(theta.len()),
+            last_good: (theta, state.clone()),
+            x,
+            y,
+            settings,
+            inference,
+            model,
+            state,
+            free,
+            step: 0,
+            mean_energy: None,
+            rejections: 0,
+            learning_scale: 1.0,
+            events: Vec::new(),
+        })
+    }
+
+    /// Takes the given factors instead of the random ones.
+    ///
+    /// # Errors
+    /// As [`State::new`].
+    pub fn with_factors(mut self, factors: Vec<Vec<Factor>>) -> Result<Self> {
+        self.state = State::new(factors, self.x.rows(), &self.inference)?;
+        self.last_good = (self.theta(), self.state.clone());
+        Ok(self)
+    }
+
+    /// Adds an event of the time before training to the record.
+    pub fn note(&mut self, event: Event) {
+        self.events.push((self.step, event));
+    }
+
+    /// The network as it is now.
+    pub fn model(&self) -> &DeepGp {
+        &self.model
+    }
+
+    /// The factors as they are now.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The network and factors as they are now, copied.
+    pub fn fitted(&self) -> Fitted {
+        Fitted { model: self.model.clone(), factors: self.state.factors.clone(), inference: self.inference.settings() }
+    }
+
+    /// A predictor of the network as it is now.
+    ///
+    /// # Errors
+    /// As [`Predictor::new`].
+    pub fn predictor(&self) -> Result<Predictor> {
+        Predictor::new(self.fitted())
+    }
+
+    /// All free parameters, the model's then the state's.
+    fn theta(&self) -> Vec<f64> {
+        let mut theta = Vec::new();
+        self.model.read_free(&mut theta);
+        self.state.read_free(&mut theta);
+        theta
+    }
+
+    /// Sets all free parameters.
+    fn set_theta(&mut self, theta: &[f64]) {
+        let used = self.model.write_free(theta);
+        self.state.write_free(&theta[used..]);
+    }
+
+    /// One step; returns its energy (NaN for a step that was undone), its learning rate, and whether to go on.
+    fn advance(&mut self) -> (f64, f64, bool) {
+        let share = self.step as f64 / self.settings.iterations.max(1) as f64;
+        let rate = self.settings.learning_rate * self.settings.schedule.factor(share) * self.learning_scale;
+        let before = (self.theta(), self.state.clone());
+        let batch = Batch::of(self.x, self.y, self.batches.at(self.step));
+        self.step += 1;
+        match self.inference.step(&self.model, &mut self.state, batch, &mut self.ws) {
+            Ok(step) if step.is_finite() => {
+                self.last_good = before;
+                self.accept(step, rate)
+            }
+            Ok(_) => self.reject("the energy or its gradient is not finite".to_owned(), rate),
+            Err(error) => self.reject(error.to_string(), rate),
+        }
+    }
+
+    fn accept(&mut self, step: Step, rate: f64) -> (f64, f64, bool) {
+        let Step { energy, mut gradient, events } = step;
+        for (g, moves) in gradient.iter_mut().zip(&self.free) {
+            if !moves {
+                *g = 0.0;
+            }
+        }
+        let mut theta = self.theta();
+        self.adam.step(&mut theta, &gradient, rate);
+        self.set_theta(&theta);
+        self.rejections = 0;
+        self.learning_scale = (1.05 * self.learning_scale).min(1.0);
+        let mean = self.mean_energy.map_or(energy, |mean| mean + ENERGY_MEMORY * (energy - mean));
+        self.mean_energy = Some(mean);
+        self.events.extend(events.into_iter().map(|event| (self.step, event)));
+        (energy, rate, true)
+    }
+
+    /// Goes back to the last state that could be evaluated, with smaller steps from there.
+    fn reject(&mut self, cause: String, rate: f64) -> (f64, f64, bool) {
+        let damping = {
+            let mut damping = self.state.damping;
+            damping.shrink();
+            damping
+        };
+        let (theta, state) = self.last_good.clone();
+        self.state = state;
+        self.state.damping = damping;
+        self.set_theta(&theta);
+        self.adam = Adam::new(theta.len());
+        self.learning_scale *= 0.5;
+        self.rejections += 1;
+        self.events.push((self.step, Event::StepRejected { cause }));
+        (f64::NAN, rate, self.rejections < MAX_REJECTIONS)
+    }
+
+    /// Trains until done, stopped or lost.
+    pub fn run(&mut self, observer: &mut dyn Observer) -> Outcome {
+        let mut termination = Termination::Iterations;
+        while self.step < self.settings.iterations {
+            let seen = self.events.len();
+            let (energy, learning_rate, go_on) = self.advance();
+            let progress = Progress {
+                step: self.step,
+                iterations: self.settings.iterations,
+                energy,
+                mean_energy: self.mean_energy.unwrap_or(f64::NAN),
+                damping: self.state.damping.current(),
+                learning_rate,
+                events: &self.events[seen..],
+                trainer: self,
+            };
+            if observer.on_step(&progress).is_break() {
+                termination = Termination::Stopped;
+                break;
+            }
+            if !go_on {
+                termination = Termination::Diverged;
+                break;
+            }
+        }
+        Outcome {
+            termination,
+            steps: self.step,
+            energy: self.mean_energy.unwrap_or(f64::NAN),
+            events: self.events.clone(),
+        }
+    }
+}
+
+/// The SEP energy of a whole data set at a trained network: what training estimates on batches.
+///
+/// # Errors
+/// As [`Inference::step`], and for data that do not fit.
+pub fn energy(fitted: &Fitted, x: &Mat, y: &Mat) -> Result<f64> {
+    fitted.model.check_data(x, y)?;
+    let rows: Vec<usize> = (0..x.rows()).collect();
+    let mut ws = Workspace::new(&fitted.model);
+    let inference = Inference::new(fitted.inference)?;
+    Ok(inference.sep_energy(&fitted.model, &fitted.factors, Batch::of(x, y, &rows), &mut ws)?.energy)
+}

@@ -1,0 +1,23 @@
+//! Regression in the data's own units: standardise, initialise, train, predict.
+//!
+//! ```
+//! use deepgp_model::{Config, Model};
+//!
+//! let (x, y) = deepgp_data::builtin::step(60, 0.1, 1);
+//! let mut config = Config::default();
+//! config.architecture.n_inducing = 10;
+//! config.train.iterations = 200;
+//! let (model, outcome) = Model::fit(&x, &y, &config, &mut ())?;
+//! let prediction = model.predict(&x)?;
+//! assert_eq!(prediction.y.mean.rows(), 60);
+//! assert!(prediction.y.var.as_slice().iter().all(|&v| v > 0.0));
+//! # Ok::<(), deepgp::Error>(())
+//! ```
+
+mod config;
+mod model;
+mod scores;
+
+pub use config::{Config, Noise};
+pub use model::Model;
+pub use scores::Scores;
