@@ -14,6 +14,11 @@
 //! # Ok::<(), deepgp::Error>(())
 //! ```
 
+/// The examples of the README are compiled and run with those of this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 mod config;
 mod model;
 mod scores;
