@@ -7,7 +7,8 @@
 //! ```
 //! The posterior is s = 1, the cavity of SEP is s = 1 − α/N: the same function.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::linalg::tile::cholesky_upper;
 use crate::linalg::{Cholesky, Mat, Op, dot, mul};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,12 @@ impl Factor {
         Self { precision: Mat::zeros(m, m), linear: vec![0.0; m] }
     }
 
+    /// Says nothing from here on, keeping its memory.
+    pub fn clear(&mut self) {
+        self.precision.fill_zero();
+        self.linear.fill(0.0);
+    }
+
     /// `self += scale · other`: products and powers of factors are sums of natural parameters.
     pub fn add_scaled(&mut self, scale: f64, other: &Factor) {
         self.precision.add_scaled(scale, &other.precision);
@@ -34,12 +41,49 @@ impl Factor {
         }
     }
 
-    /// `(1 − step) · self + step · target`.
-    pub fn blend(&self, step: f64, target: &Factor) -> Factor {
-        let mut out = self.clone();
-        out.add_scaled(-step, self);
-        out.add_scaled(step, target);
-        out
+    /// Becomes `a · x + b · y`, keeping its memory.
+    pub fn combine(&mut self, a: f64, x: &Factor, b: f64, y: &Factor) {
+        let m = x.linear.len();
+        if self.linear.len() != m {
+            *self = Factor::zeros(m);
+        }
+        let entries = x.precision.as_slice().iter().zip(y.precision.as_slice());
+        for (out, (x, y)) in self.precision.as_mut_slice().iter_mut().zip(entries) {
+            *out = a * x + b * y;
+        }
+        for (out, (x, y)) in self.linear.iter_mut().zip(x.linear.iter().zip(&y.linear)) {
+            *out = a * x + b * y;
+        }
+    }
+
+    /// φ of prior × factor alone, without its moments. `root` is working memory. Cost: M³/3 flops.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotPositiveDefinite`] if I + Λ is not, by a margin: a pivot (conditional precision) below
+    /// `least_pivot` counts as a failure.
+    pub fn log_partition(&self, least_pivot: f64, root: &mut Root) -> Result<f64> {
+        let m = self.linear.len();
+        root.u.clone_from(&self.precision);
+        (0..m).for_each(|i| root.u[(i, i)] += 1.0);
+        let failed =
+            |pivot| Error::NotPositiveDefinite { what: "I + Λ", layer: None, output: None, pivot, jitter: 0.0 };
+        cholesky_upper(&mut root.u, &mut root.inv_diag).map_err(failed)?;
+        if let Some(pivot) = root.inv_diag.iter().position(|inv| inv * inv * least_pivot > 1.0) {
+            return Err(failed(pivot));
+        }
+        // φ = −½ log|P| + ½ |C⁻¹η|², P = C Cᵀ = UᵀU
+        let (mut phi, half) = (0.0, &mut root.half);
+        half.clear();
+        half.extend_from_slice(&self.linear);
+        for i in 0..m {
+            let w = half[i] * root.inv_diag[i];
+            half[i] = w;
+            for (rest, u) in half[i + 1..].iter_mut().zip(&root.u.row(i)[i + 1..]) {
+                *rest -= u * w;
+            }
+            phi += 0.5 * w * w;
+        }
+        Ok(phi + root.inv_diag.chunks(4).map(|c| c.iter().product::<f64>().ln()).sum::<f64>())
     }
 
     /// Whether every entry is finite.
@@ -54,31 +98,37 @@ impl Factor {
     /// # Errors
     /// [`crate::Error::NotPositiveDefinite`] if I + s Λ is not.
     pub fn moments(&self, share: f64) -> Result<Moments> {
-        let m = self.linear.len();
-        let p = Mat::from_fn(m, m, |i, j| share * self.precision[(i, j)] + if i == j { 1.0 } else { 0.0 });
-        let chol = Cholesky::new(&p, "I + Λ")?;
-        let cov = chol.inverse();
-        let mean: Vec<f64> = (0..m).map(|i| share * dot(cov.row(i), &self.linear)).collect();
-        let log_partition = -0.5 * chol.log_det() + 0.5 * share * dot(&self.linear, &mean);
-        Ok(Moments { mean, cov, precision: chol, log_partition })
+        let mut out = Moments::default();
+        out.refill(self, share)?;
+        Ok(out)
     }
 }
 
-/// Mean, covariance and log partition of a Gaussian over whitened inducing outputs.
-#[derive(Debug, Clone)]
+/// Working memory of [`Factor::log_partition`].
+#[derive(Debug, Clone, Default)]
+pub struct Root {
+    u: Mat,
+    inv_diag: Vec<f64>,
+    half: Vec<f64>,
+}
+
+/// Mean, covariance and log partition of a Gaussian over whitened inducing outputs; kept and refilled from step to step.
+#[derive(Debug, Clone, Default)]
 pub struct Moments {
     /// μ, M numbers.
     pub mean: Vec<f64>,
     /// S, M × M.
     pub cov: Mat,
-    /// P = S⁻¹, factored.
+    /// P = S⁻¹ = C Cᵀ, factored.
     pub precision: Cholesky,
+    /// C⁻¹ s η, so that μ = C⁻ᵀ of it.
+    pub half_mean: Vec<f64>,
     /// φ.
     pub log_partition: f64,
 }
 
 /// ∂F/∂μ, ∂F/∂S (symmetric) and ∂F/∂φ.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct MomentsBar {
     /// With respect to the mean.
     pub mean: Vec<f64>,
@@ -89,6 +139,28 @@ pub struct MomentsBar {
 }
 
 impl Moments {
+    /// [`Factor::moments`] into existing memory; after an error the contents are not to be used.
+    ///
+    /// # Errors
+    /// As [`Factor::moments`].
+    pub fn refill(&mut self, factor: &Factor, share: f64) -> Result<()> {
+        self.precision.refill_shifted(&factor.precision, share, 1.0, "I + Λ")?;
+        self.precision.inverse_into(&mut self.cov);
+        let (c_inv, m) = (self.precision.l_inv(), factor.linear.len());
+        // w = C⁻¹ s η,   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw
+        self.half_mean.clear();
+        self.half_mean.extend((0..m).map(|i| share * dot(&c_inv.row(i)[..=i], &factor.linear[..=i])));
+        self.mean.clear();
+        self.mean.resize(m, 0.0);
+        for (i, w) in self.half_mean.iter().enumerate() {
+            for (mean, c) in self.mean.iter_mut().zip(&c_inv.row(i)[..=i]) {
+                *mean += c * w;
+            }
+        }
+        self.log_partition = -0.5 * self.precision.log_det() + 0.5 * dot(&self.half_mean, &self.half_mean);
+        Ok(())
+    }
+
     /// Adjoint of [`Factor::moments`]: from moments to the factor's (Λ, η).
     ///
     /// ```text

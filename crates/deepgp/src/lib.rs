@@ -54,6 +54,7 @@ pub mod optim;
 pub mod param;
 pub mod pass;
 pub mod predict;
+pub mod simd;
 pub mod special;
 pub mod train;
 

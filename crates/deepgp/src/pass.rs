@@ -1,10 +1,9 @@
 //! The pass over data: forward through the layers, log Z, backward through the layers, a block of points at a time.
 //!
-//! The first layer sees known inputs and works on a block at once; above it each point goes up and down alone, while
-//! its Ψ₂ is in cache. Nothing of the size of the data is kept: a block leaves its [`Sums`] behind, and blocks are
+//! The first layer sees known inputs and works on a block at once; above it a few points go up and down together, while
+//! their Ψ₂ is in cache. Nothing of the size of the data is kept: a block leaves its [`Sums`] behind, and blocks are
 //! added in order, so that the result does not depend on who computed them.
 
-use crate::kernel::InputBar;
 use crate::layer::{Inducing, KnownTape, LayerSums, Projection, RandomTape};
 use crate::likelihood::{Observation, TiltedBar};
 use crate::linalg::Mat;
@@ -12,7 +11,7 @@ use crate::network::DeepGp;
 use crate::param::Parameters;
 
 /// Number of points in a block.
-pub const BLOCK: usize = 32;
+pub const BLOCK: usize = 64;
 
 /// Sums over points of log Z_n and of what its derivatives need.
 #[derive(Debug, Clone)]
@@ -67,18 +66,36 @@ pub struct Workspace {
     x: Mat,
     mean_bar: Mat,
     var_bar: Mat,
+    hidden: Moments,
+    hidden_bar: Moments,
     block: Sums,
+}
+
+/// Means and variances of a group of points, or their adjoint, points × dimensions each.
+#[derive(Debug, Clone)]
+struct Moments {
+    mean: Mat,
+    var: Mat,
+}
+
+impl Moments {
+    fn zeros(dim: usize) -> Self {
+        Self { mean: Mat::zeros(RandomTape::GROUP, dim), var: Mat::zeros(RandomTape::GROUP, dim) }
+    }
 }
 
 impl Workspace {
     /// Memory for passes through `model`.
     pub fn new(model: &DeepGp) -> Self {
+        let width = model.layers()[0].dim_out;
         Self {
             known: KnownTape::default(),
             random: model.layers()[1..].iter().map(RandomTape::new).collect(),
             x: Mat::default(),
             mean_bar: Mat::default(),
             var_bar: Mat::default(),
+            hidden: Moments::zeros(width),
+            hidden_bar: Moments::zeros(width),
             block: Sums::zeros(model),
         }
     }
@@ -98,17 +115,22 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Adds the sums over the given rows of `x`, `y` to `sums`.
+    /// Sums over the given rows of `x`, `y`, into `sums`.
     pub fn run(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace, sums: &mut Sums) {
-        for rows in rows.chunks(BLOCK) {
+        sums.clear();
+        for (block, rows) in rows.chunks(BLOCK).enumerate() {
             self.block(x, y, rows, ws);
-            sums.add(&ws.block);
+            if block == 0 {
+                std::mem::swap(sums, &mut ws.block);
+            } else {
+                sums.add(&ws.block);
+            }
         }
     }
 
     /// One block of points, into `ws.block`.
     fn block(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace) {
-        let Workspace { known, random, x: x_block, mean_bar, var_bar, block } = ws;
+        let Workspace { known, random, x: x_block, mean_bar, var_bar, hidden, hidden_bar, block } = ws;
         let layers = self.model.layers();
         block.clear();
         block.n_points = rows.len();
@@ -116,57 +138,55 @@ impl Pass<'_> {
         known.forward(&layers[0], &self.inducing[0], &self.projections[0], x_block);
         mean_bar.reset(rows.len(), layers[0].dim_out);
         var_bar.reset(rows.len(), layers[0].dim_out);
-        for (n, &row) in rows.iter().enumerate() {
-            let hidden = (known.mean.row(n), known.var.row(n));
-            let hidden_bar = InputBar { mean: mean_bar.row_mut(n), var: var_bar.row_mut(n) };
-            self.point(hidden, y.row(row), hidden_bar, random, block);
+        for (start, group) in rows.chunks(RandomTape::GROUP).enumerate() {
+            let start = start * RandomTape::GROUP;
+            for g in 0..group.len() {
+                hidden.mean.row_mut(g).copy_from_slice(known.mean.row(start + g));
+                hidden.var.row_mut(g).copy_from_slice(known.var.row(start + g));
+            }
+            self.group(hidden, y, group, hidden_bar, random, block);
+            for g in 0..group.len() {
+                mean_bar.row_mut(start + g).copy_from_slice(hidden_bar.mean.row(g));
+                var_bar.row_mut(start + g).copy_from_slice(hidden_bar.var.row(g));
+            }
         }
-        known.backward(
-            &layers[0],
-            &self.inducing[0],
-            &self.projections[0],
-            x_block,
-            (mean_bar, var_bar),
-            &mut block.layers[0],
-        );
+        let bar = (&*mean_bar, &*var_bar);
+        known.backward(&layers[0], &self.inducing[0], &self.projections[0], x_block, bar, &mut block.layers[0]);
         for (tape, sums) in random.iter_mut().zip(&mut block.layers[1..]) {
             tape.end_block(sums);
         }
     }
 
-    /// One point from the first layer's output moments up to log Z and back down to ∂log Z/∂(those moments).
-    fn point(
+    /// A group of points from the first layer's output moments up to log Z and back down to ∂log Z/∂(those moments).
+    fn group(
         &self,
-        hidden: (&[f64], &[f64]),
-        y: &[f64],
-        hidden_bar: InputBar<'_>,
+        hidden: &Moments,
+        y: &Mat,
+        rows: &[usize],
+        hidden_bar: &mut Moments,
         tapes: &mut [RandomTape],
         sums: &mut Sums,
     ) {
         let (layers, likelihood) = (self.model.layers(), self.model.likelihood());
         for t in 0..tapes.len() {
             let (below, rest) = tapes.split_at_mut(t);
-            let input = below.last().map_or(hidden, |b| (&b.mean[..], &b.var[..]));
-            rest[0].forward(&layers[t + 1], &self.inducing[t + 1], &self.projections[t + 1], input);
+            let input = below.last().map_or((&hidden.mean, &hidden.var), |b| (&b.mean, &b.var));
+            rest[0].forward(&layers[t + 1], &self.inducing[t + 1], &self.projections[t + 1], input, rows.len());
         }
-        let params = &mut sums.likelihood[..];
-        let Some(top) = tapes.last_mut() else {
-            let bar = TiltedBar { mean: hidden_bar.mean, var: hidden_bar.var, params };
-            sums.log_z += likelihood.log_z(hidden.0, hidden.1, y, self.alpha, bar);
-            return;
+        let (mean, var, mean_bar, var_bar) = match tapes.last_mut() {
+            Some(top) => (&top.mean, &top.var, &mut top.mean_bar, &mut top.var_bar),
+            None => (&hidden.mean, &hidden.var, &mut hidden_bar.mean, &mut hidden_bar.var),
         };
-        let bar = TiltedBar { mean: &mut top.mean_bar, var: &mut top.var_bar, params };
-        sums.log_z += likelihood.log_z(&top.mean, &top.var, y, self.alpha, bar);
-        let mut hidden_bar = Some(hidden_bar);
+        for (g, &row) in rows.iter().enumerate() {
+            let params = &mut sums.likelihood[..];
+            let bar = TiltedBar { mean: mean_bar.row_mut(g), var: var_bar.row_mut(g), params };
+            sums.log_z += likelihood.log_z(mean.row(g), var.row(g), y.row(row), self.alpha, bar);
+        }
         for t in (0..tapes.len()).rev() {
             let (below, rest) = tapes.split_at_mut(t);
             let (input, bar) = match below.last_mut() {
-                Some(b) => ((&b.mean[..], &b.var[..]), InputBar { mean: &mut b.mean_bar, var: &mut b.var_bar }),
-                // The lowest tape is reached exactly once.
-                None => match hidden_bar.take() {
-                    Some(bar) => (hidden, bar),
-                    None => return,
-                },
+                Some(b) => ((&b.mean, &b.var), (&mut b.mean_bar, &mut b.var_bar)),
+                None => ((&hidden.mean, &hidden.var), (&mut hidden_bar.mean, &mut hidden_bar.var)),
             };
             let l = t + 1;
             rest[0].backward(&layers[l], &self.inducing[l], &self.projections[l], input, bar, &mut sums.layers[l]);

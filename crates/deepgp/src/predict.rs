@@ -115,10 +115,12 @@ impl Predictor {
         let d_out = self.fitted.model.dim_out();
         let mut draws = vec![Moments::zeros(x.rows(), d_out); n_samples];
         let (mut tape, mut block) = (KnownTape::default(), Mat::default());
-        let rows: Vec<usize> = (0..x.rows()).collect();
-        for rows in rows.chunks(BLOCK) {
+        let mut rows = Vec::new();
+        for start in (0..x.rows()).step_by(BLOCK) {
+            rows.clear();
+            rows.extend(start..x.rows().min(start + BLOCK));
             for draw in &mut draws {
-                block.gather_rows(x, rows);
+                block.gather_rows(x, &rows);
                 for (l, layer) in self.fitted.model.layers().iter().enumerate() {
                     tape.forward(layer, &self.context.inducing()[l], &self.projections[l], &block);
                     block.reset(rows.len(), layer.dim_out);
@@ -198,20 +200,27 @@ impl Predictor {
     fn walk(&self, x: &Mat, mut visit: impl FnMut(usize, usize, &[f64], &[f64])) -> Result<()> {
         self.fitted.model.check_inputs(x)?;
         let (layers, inducing) = (self.fitted.model.layers(), self.context.inducing());
-        let (mut known, mut block) = (KnownTape::default(), Mat::default());
+        let (mut known, mut block, mut rows) = (KnownTape::default(), Mat::default(), Vec::new());
         let mut tapes: Vec<RandomTape> = layers[1..].iter().map(RandomTape::new).collect();
-        let rows: Vec<usize> = (0..x.rows()).collect();
-        for rows in rows.chunks(BLOCK) {
-            block.gather_rows(x, rows);
+        let mut hidden = Moments::zeros(RandomTape::GROUP, layers[0].dim_out);
+        for start in (0..x.rows()).step_by(BLOCK) {
+            rows.clear();
+            rows.extend(start..x.rows().min(start + BLOCK));
+            block.gather_rows(x, &rows);
             known.forward(&layers[0], &inducing[0], &self.projections[0], &block);
-            for (i, &n) in rows.iter().enumerate() {
-                visit(0, n, known.mean.row(i), known.var.row(i));
+            for (group, rows) in rows.chunks(RandomTape::GROUP).enumerate() {
+                for (g, &n) in rows.iter().enumerate() {
+                    let i = group * RandomTape::GROUP + g;
+                    hidden.set_row(g, known.mean.row(i), known.var.row(i));
+                    visit(0, n, known.mean.row(i), known.var.row(i));
+                }
                 for t in 0..tapes.len() {
                     let (below, rest) = tapes.split_at_mut(t);
-                    let input =
-                        below.last().map_or((known.mean.row(i), known.var.row(i)), |b| (&b.mean[..], &b.var[..]));
-                    rest[0].forward(&layers[t + 1], &inducing[t + 1], &self.projections[t + 1], input);
-                    visit(t + 1, n, &rest[0].mean, &rest[0].var);
+                    let input = below.last().map_or((&hidden.mean, &hidden.var), |b| (&b.mean, &b.var));
+                    rest[0].forward(&layers[t + 1], &inducing[t + 1], &self.projections[t + 1], input, rows.len());
+                    for (g, &n) in rows.iter().enumerate() {
+                        visit(t + 1, n, rest[0].mean.row(g), rest[0].var.row(g));
+                    }
                 }
             }
         }

@@ -3,12 +3,11 @@
 use crate::batches::Batches;
 use crate::error::Result;
 use crate::gauss::Factor;
-use crate::infer::{Batch, Event, Inference, Settings as InferSettings, State, Step};
+use crate::infer::{Batch, Event, Inference, Settings as InferSettings, State, Step, Workspace};
 use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::optim::{Adam, Schedule};
 use crate::param::Parameters;
-use crate::pass::Workspace;
 use crate::predict::Predictor;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -159,7 +158,9 @@ pub struct Trainer<'a> {
     mean_energy: Option<f64>,
     rejections: usize,
     learning_scale: f64,
-    last_good: (Vec<f64>, State),
+    /// The free parameters at the last step that could be evaluated. Factors need no such copy: engines only move them
+    /// to definite, finite ones.
+    last_good: Vec<f64>,
     events: Vec<(usize, Event)>,
 }
 
@@ -188,7 +189,7 @@ impl<'a> Trainer<'a> {
             batches: Batches::new(x.rows(), settings.batch_size, settings.seed),
             ws: Workspace::new(&model),
             adam: Adam::new(theta.len()),
-            last_good: (theta, state.clone()),
+            last_good: theta,
             x,
             y,
             settings,
@@ -210,7 +211,7 @@ impl<'a> Trainer<'a> {
     /// As [`State::new`].
     pub fn with_factors(mut self, factors: Vec<Vec<Factor>>) -> Result<Self> {
         self.state = State::new(factors, self.x.rows(), &self.inference)?;
-        self.last_good = (self.theta(), self.state.clone());
+        self.last_good = self.theta();
         Ok(self)
     }
 
@@ -260,7 +261,7 @@ impl<'a> Trainer<'a> {
     fn advance(&mut self) -> (f64, f64, bool) {
         let share = self.step as f64 / self.settings.iterations.max(1) as f64;
         let rate = self.settings.learning_rate * self.settings.schedule.factor(share) * self.learning_scale;
-        let before = (self.theta(), self.state.clone());
+        let before = self.theta();
         let batch = Batch::of(self.x, self.y, self.batches.at(self.step));
         self.step += 1;
         match self.inference.step(&self.model, &mut self.state, batch, &mut self.ws) {
@@ -293,14 +294,8 @@ impl<'a> Trainer<'a> {
 
     /// Goes back to the last state that could be evaluated, with smaller steps from there.
     fn reject(&mut self, cause: String, rate: f64) -> (f64, f64, bool) {
-        let damping = {
-            let mut damping = self.state.damping;
-            damping.shrink();
-            damping
-        };
-        let (theta, state) = self.last_good.clone();
-        self.state = state;
-        self.state.damping = damping;
+        self.state.damping.shrink();
+        let theta = self.last_good.clone();
         self.set_theta(&theta);
         self.adam = Adam::new(theta.len());
         self.learning_scale *= 0.5;

@@ -4,9 +4,9 @@
 //! Λ = LᵀΘL and η = Lᵀt; gradients that hold (Θ, t) fixed gain a term through L.
 
 use deepgp::gauss::{Factor, Moments};
-use deepgp::infer::{Batch, Inference, Root, Settings, energy, site};
-use deepgp::kernel::{Eq, Kernel, KernelGrad, Law, Psi, gram_adjoint};
-use deepgp::layer::{Inducing, KnownTape, Layer, Mean, Projection, RandomTape};
+use deepgp::infer::{self, Batch, Inference, Root, Settings, energy, site};
+use deepgp::kernel::{Eq, Kernel, KernelGrad, Law, Psi};
+use deepgp::layer::{Inducing, KnownTape, Layer, Mean, Projection, ProjectionBack, RandomTape};
 use deepgp::likelihood::{Gaussian, Likelihood, Observation, Probit, TiltedBar};
 use deepgp::linalg::{Jitter, Mat, Op, mul, tri};
 use deepgp::network::DeepGp;
@@ -110,7 +110,7 @@ fn load(name: &str) -> Fixture {
         .iter()
         .zip(&inducing)
         .map(|(spec, inducing)| {
-            let l = inducing.chol.l();
+            let l = &inducing.chol.l();
             let thetas = spec["theta1"].as_array().expect("theta1");
             let linears = spec["theta2"].as_array().expect("theta2");
             let one = |(theta, t): (&Value, &Value)| Factor {
@@ -162,10 +162,10 @@ impl Fixture {
             let (mut mean, mut var) =
                 (Mat::zeros(x.rows(), layers[l].dim_out), Mat::zeros(x.rows(), layers[l].dim_out));
             for n in 0..x.rows() {
-                let input = (means[l - 1].row(n), vars[l - 1].row(n));
-                tape.forward(&layers[l], &self.inducing[l], &projections[l], input);
-                mean.row_mut(n).copy_from_slice(&tape.mean);
-                var.row_mut(n).copy_from_slice(&tape.var);
+                let input = (&means[l - 1].select_rows(&[n]), &vars[l - 1].select_rows(&[n]));
+                tape.forward(&layers[l], &self.inducing[l], &projections[l], input, 1);
+                mean.row_mut(n).copy_from_slice(tape.mean.row(0));
+                var.row_mut(n).copy_from_slice(tape.var.row(0));
             }
             means.push(mean);
             vars.push(var);
@@ -191,7 +191,7 @@ fn for_all(check: impl Fn(&str, &Fixture)) {
 fn gram_and_cross_matrices() {
     for_all(|name, f| {
         for (l, inducing) in f.inducing.iter().enumerate() {
-            let k = product(inducing.chol.l(), Op::Id, inducing.chol.l(), Op::T);
+            let k = product(&inducing.chol.l(), Op::Id, &inducing.chol.l(), Op::T);
             assert_all_close(&format!("{name} Kuu {l}"), k.as_slice(), &flat(&f.output("Kuu")[l][0]), Tolerance::Value);
         }
         if !f.output("Kxz_first_layer").is_null() {
@@ -212,7 +212,7 @@ fn posterior_and_cavity_moments() {
     for_all(|name, f| {
         for (role, q) in [("posterior", f.moments(1.0)), ("cavity", f.cavity())] {
             for (l, q) in q.iter().enumerate() {
-                let chol_l = f.inducing[l].chol.l();
+                let chol_l = &f.inducing[l].chol.l();
                 for (d, q) in q.iter().enumerate() {
                     let mean = product(chol_l, Op::Id, &column(&q.mean), Op::Id);
                     let cov = sandwich(chol_l, Op::Id, &q.cov);
@@ -287,7 +287,7 @@ fn energy_and_its_gradient() {
     for_all(|name, f| {
         let rows: Vec<usize> = (0..f.x.rows()).collect();
         let batch = Batch { x: &f.x, y: &f.y, rows: &rows, n_data: f.n_data };
-        let mut ws = Workspace::new(&f.model);
+        let mut ws = infer::Workspace::new(&f.model);
         let found = f.inference.sep_energy(&f.model, &f.factors, batch, &mut ws).expect("energy");
         let log_z = f.output("log_Z_sep").as_f64().expect("log Z");
         assert_close(&format!("{name} energy"), -found.energy, log_z, Tolerance::Value);
@@ -305,22 +305,22 @@ fn energy_and_its_gradient() {
             let mut l_bar = Mat::zeros(layer.n_inducing(), layer.n_inducing());
             for (d, bar) in found.factors[l].iter().enumerate() {
                 let theta = matrix(&spec["theta1"][d]);
-                let theta_l = product(&theta, Op::Id, chol.l(), Op::Id);
+                let theta_l = product(&theta, Op::Id, &chol.l(), Op::Id);
                 l_bar.add_scaled(2.0, &product(&theta_l, Op::Id, &bar.precision, Op::Id));
                 let t = column(&flat(&spec["theta2"][d]));
                 l_bar.add_scaled(1.0, &product(&t, Op::Id, &column(&bar.linear), Op::T));
 
-                let theta_bar = sandwich(chol.l(), Op::Id, &bar.precision);
+                let theta_bar = sandwich(&chol.l(), Op::Id, &bar.precision);
                 let root = Root::from_packed(layer.n_inducing(), flat(&spec["theta1_R_packed"][d])).expect("root");
                 ours.extend_from_slice(theta_bar.as_slice());
                 theirs.extend(flat(&expected["theta1"][d]));
                 root.adjoint(&theta_bar, &mut ours);
                 theirs.extend(flat(&expected["theta1_R_packed"][d]));
-                ours.extend(product(chol.l(), Op::Id, &column(&bar.linear), Op::Id).column(0));
+                ours.extend(product(&chol.l(), Op::Id, &column(&bar.linear), Op::Id).column(0));
                 theirs.extend(flat(&expected["theta2"][d]));
             }
             let mut through = KernelGrad::zeros(layer.n_inducing(), layer.dim_in(), layer.kernel.n_params());
-            gram_adjoint(&layer.kernel, &layer.z, &f.inducing[l].kzz, &chol.adjoint(&l_bar), &mut through);
+            layer.kernel.gram_adjoint(&f.inducing[l].tables, &f.inducing[l].kzz, &chol.adjoint(&l_bar), &mut through);
             layer.kernel.chain_to_free(&mut through.params);
 
             let d_in = layer.dim_in();
@@ -359,10 +359,10 @@ fn tilted_moments_of_single_points() {
             let mut sums = Sums::zeros(&f.model);
             pass.run(&f.x, &f.y, &[point], &mut ws, &mut sums);
             for (l, inducing) in f.inducing.iter().enumerate() {
-                let m = inducing.kzz.rows();
-                let (chol_l, l_inv) = (inducing.chol.l(), inducing.chol.l_inv());
-                let bars = Projection::adjoint(inducing, &cavity[l], &sums.layers[l], &mut Mat::zeros(m, m));
-                for (d, bar) in bars.iter().enumerate() {
+                let (chol_l, l_inv) = (&inducing.chol.l(), inducing.chol.l_inv());
+                let mut back = ProjectionBack::default();
+                Projection::adjoint(inducing, &cavity[l], &sums.layers[l], &mut back);
+                for (d, bar) in back.bars.iter().enumerate() {
                     let at = format!("{name} point {point} layer {l} output {d}");
                     let check = |what: &str, found: &Mat| {
                         assert_all_close(
@@ -377,7 +377,8 @@ fn tilted_moments_of_single_points() {
 
                     // μ + V g and V − V P V
                     let q = &cavity[l][d];
-                    let p = site::curvature(inducing, &sums.layers[l].outer[d], bar);
+                    let mut p = Mat::default();
+                    site::curvature(inducing, &sums.layers[l], d, bar, &mut site::Scratch::default(), &mut p);
                     let mut mean = product(&q.cov, Op::Id, &column(&bar.mean), Op::Id);
                     mean.add_scaled(1.0, &column(&q.mean));
                     let mut cov = q.cov.clone();

@@ -2,7 +2,6 @@
 
 use deepgp::kernel::{
     Eq, InputBar, Kernel, KernelGrad, Law, Linear, Matern, Psi, PsiSums, PsiTables, Smoothness, SpectralMixture, Sum,
-    gram_adjoint,
 };
 use deepgp::linalg::{Mat, symmetric_eigen, tri};
 use deepgp::param::Parameters;
@@ -223,12 +222,29 @@ fn check_cross_adjoint(kernel: &Kernel, x: &Mat, z: &Mat, k_bar: &Mat) {
     let mut without_x = KernelGrad::zeros(z.rows(), z.cols(), kernel.n_params());
     kernel.cross_adjoint(x, z, &cross(kernel, x, z), k_bar, None, &mut without_x);
     assert_all_close("cross without x̄", &without_x.params, &grad.params, Tolerance::Rounding);
+
+    // The form for prepared inducing inputs agrees with the plain one.
+    let (mut tables, mut k) = (PsiTables::default(), Mat::default());
+    kernel.prepare(z, &mut tables);
+    kernel.cross_prepared(&tables, x, &mut k);
+    assert_all_close("prepared cross", k.as_slice(), cross(kernel, x, z).as_slice(), Tolerance::Rounding);
+    let mut sums = PsiSums::zeros(z.rows(), z.cols(), kernel.n_params());
+    kernel.cross_prepared_adjoint(&tables, x, &k, &mut k_bar.clone(), &mut sums);
+    let mut prepared = KernelGrad::zeros(z.rows(), z.cols(), kernel.n_params());
+    kernel.finish(&tables, &sums, &mut prepared);
+    assert_all_close("prepared cross by z", prepared.z.as_slice(), grad.z.as_slice(), Tolerance::Value);
+    assert_all_close("prepared cross by parameters", &prepared.params, &grad.params, Tolerance::Value);
 }
 
 fn check_gram_adjoint(kernel: &Kernel, z: &Mat, k_bar: &Mat) {
     let tolerance = difference_tolerance(kernel);
     let mut grad = KernelGrad::zeros(z.rows(), z.cols(), kernel.n_params());
-    gram_adjoint(kernel, z, &cross(kernel, z, z), k_bar, &mut grad);
+    let k_bar = &Mat::from_fn(z.rows(), z.rows(), |i, j| 0.5 * (k_bar[(i, j)] + k_bar[(j, i)]));
+    let (mut tables, mut k) = (PsiTables::default(), Mat::default());
+    kernel.prepare(z, &mut tables);
+    kernel.gram(&tables, &mut k);
+    assert_all_close("Gram", k.as_slice(), cross(kernel, z, z).as_slice(), Tolerance::Rounding);
+    kernel.gram_adjoint(&tables, &k, k_bar, &mut grad);
     let gram = |kernel: &Kernel, z: &Mat| inner(k_bar, &cross(kernel, z, z));
     let by_z = gradient(|v| gram(kernel, &like(v, z)), z.as_slice());
     assert_all_close("Gram by z", grad.z.as_slice(), &by_z, tolerance);

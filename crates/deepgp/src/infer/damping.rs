@@ -1,13 +1,12 @@
 //! The step of site updates, and when it must shrink.
 
 use super::Event;
-use crate::error::Result;
-use crate::gauss::Factor;
-use crate::linalg::{Cholesky, Mat};
+use crate::gauss::{Factor, Root};
 use serde::{Deserialize, Serialize};
 
-/// I + Λ must stay this far from singular: I + Λ ≽ 0.1 I.
-const DEFINITENESS_MARGIN: f64 = 0.1;
+/// I + Λ must stay this far from singular: no conditional precision of an inducing output may fall below a tenth of
+/// the prior's.
+const LEAST_PIVOT: f64 = 0.1;
 /// How often a step is halved before it is given up.
 const MAX_HALVINGS: usize = 6;
 /// Steps that the course of the energy is watched before a jump can be told.
@@ -74,35 +73,42 @@ impl Damping {
     }
 }
 
-/// The furthest of `step`, `step`/2, … at which `candidate(step)` is finite and keeps I + Λ definite.
+/// The furthest of `step`, `step`/2, … at which the candidate is finite and keeps I + Λ definite, in `room.factor`.
 ///
-/// The factor it returns replaces the old one; `None` (with the event that says so) leaves it.
+/// `candidate` writes the factor for a step. `false` (with the event that says so) if no step is short enough.
 pub(super) fn damped(
     at: (usize, usize),
     step: f64,
-    candidate: impl Fn(f64) -> Factor,
+    mut candidate: impl FnMut(f64, &mut Factor),
+    room: &mut Room,
     events: &mut Vec<Event>,
-) -> Option<Factor> {
+) -> bool {
     let (layer, output) = at;
     let mut damping = step;
     for halvings in 0..=MAX_HALVINGS {
-        let factor = candidate(damping);
-        if factor.is_finite() && definite(&factor).is_ok() {
+        candidate(damping, &mut room.factor);
+        if room.factor.is_finite() && room.factor.log_partition(LEAST_PIVOT, &mut room.root).is_ok() {
             if halvings > 0 {
                 events.push(Event::DampingShrunk { layer, output, damping });
             }
-            return Some(factor);
+            return true;
         }
         damping *= 0.5;
     }
     events.push(Event::SiteRejected { layer, output });
-    None
+    false
 }
 
-/// Whether I + Λ keeps its margin.
-fn definite(factor: &Factor) -> Result<()> {
-    let m = factor.linear.len();
-    let diagonal = 1.0 - DEFINITENESS_MARGIN;
-    let p = Mat::from_fn(m, m, |i, j| factor.precision[(i, j)] + if i == j { diagonal } else { 0.0 });
-    Cholesky::new(&p, "I + Λ").map(|_| ())
+/// Working memory of [`damped`].
+#[derive(Debug, Clone)]
+pub(super) struct Room {
+    /// The candidate.
+    pub factor: Factor,
+    root: Root,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { factor: Factor::zeros(0), root: Root::default() }
+    }
 }

@@ -5,13 +5,13 @@
 //! R̄ = 2 R Λ̄ (upper triangle)
 //! ```
 
-use super::{Batch, Context, Event, Inference, State, Step, all_moments, energy, floor_events, zero_l_bars};
+use super::{Batch, Event, Inference, State, Step, Workspace, all_moments, energy, floor_events};
 use crate::error::Result;
 use crate::gauss::{Factor, MomentsBar};
 use crate::layer::Projection;
 use crate::linalg::{Cholesky, Mat, Op, mul, tri};
 use crate::network::DeepGp;
-use crate::pass::{Pass, Sums, Workspace};
+use crate::pass::Pass;
 use serde::{Deserialize, Serialize};
 
 /// The upper triangular R of Λ = RᵀR as M(M+1)/2 free numbers: row by row, the diagonal as its logarithm.
@@ -102,27 +102,22 @@ pub struct EnergyGradient {
 pub(super) fn step(
     inference: &Inference,
     model: &DeepGp,
-    context: &Context,
     state: &mut State,
     batch: Batch<'_>,
     ws: &mut Workspace,
 ) -> Result<Step> {
     let EnergyGradient { energy, model: mut gradient, factors, events } =
-        sep_energy(inference.settings.alpha, model, context, &state.factors, batch, ws)?;
+        sep_energy(inference.settings.alpha, model, &state.factors, batch, ws)?;
     for (roots, bars) in state.roots.iter().zip(&factors) {
         for (root, bar) in roots.iter().zip(bars) {
             root.adjoint(&bar.precision, &mut gradient);
             gradient.extend_from_slice(&bar.linear);
         }
     }
-    let mut step = Step { energy, gradient, events };
-    if step.is_finite() {
-        step.events.extend(state.damping.observe(step.energy));
-    }
-    Ok(step)
+    Ok(Step { energy, gradient, events })
 }
 
-/// The SEP energy and its gradient in the model's free parameters and in each (Λ, η).
+/// The SEP energy and its gradient in the model's free parameters and in each (Λ, η); `ws` holds the network's K_zz.
 ///
 /// ```text
 /// E = (N/α − 1) φ(q) − (N/α) φ(cavity) − N/(αB) Σ log Z_n
@@ -130,7 +125,6 @@ pub(super) fn step(
 pub(super) fn sep_energy(
     alpha: f64,
     model: &DeepGp,
-    context: &Context,
     factors: &[Vec<Factor>],
     batch: Batch<'_>,
     ws: &mut Workspace,
@@ -138,17 +132,17 @@ pub(super) fn sep_energy(
     let (n_data, n_batch) = (batch.n_data as f64, batch.rows.len() as f64);
     let (weight, share) = (batch.weight(alpha), 1.0 - alpha / n_data);
     let posterior = all_moments(factors, 1.0)?;
-    let cavity = all_moments(factors, share)?;
-    let projections = context.project(&cavity);
-    let (mut sums, mut l_bar) = (Sums::zeros(model), zero_l_bars(model));
-    Pass { model, inducing: &context.inducing, projections: &projections, alpha }
-        .run(batch.x, batch.y, batch.rows, ws, &mut sums);
+    ws.project(factors, share)?;
+    let Workspace { context, cavity, projections, backs, pass, sums, phi, .. } = &mut *ws;
+    Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, batch.rows, pass, sums);
 
     let mut factor_bars = Vec::with_capacity(factors.len());
     for (l, inducing) in context.inducing.iter().enumerate() {
-        let mut bars = Projection::adjoint(inducing, &cavity[l], &sums.layers[l], &mut l_bar[l]);
-        let mut outputs = Vec::with_capacity(bars.len());
-        for (d, bar) in bars.iter_mut().enumerate() {
+        let back = &mut backs[l];
+        Projection::adjoint(inducing, &cavity[l], &sums.layers[l], back);
+        std::mem::swap(&mut phi[l], &mut back.phi);
+        let mut outputs = Vec::with_capacity(back.bars.len());
+        for (d, bar) in back.bars.iter_mut().enumerate() {
             bar.mean.iter_mut().for_each(|g| *g *= -weight);
             bar.cov.as_mut_slice().iter_mut().for_each(|g| *g *= -weight);
             bar.log_partition = -n_data / alpha;
@@ -161,10 +155,10 @@ pub(super) fn sep_energy(
         }
         factor_bars.push(outputs);
     }
-    let (phi, phi_cavity) = (energy::log_partition(&posterior), energy::log_partition(&cavity));
-    let energy = energy::energy(phi, sums.log_z + n_batch * (phi_cavity - phi), weight);
-    let gradient = context.gradient(model, &sums, &l_bar, -weight);
     let mut events = Vec::new();
-    floor_events(&sums, &mut events);
-    Ok(EnergyGradient { energy, model: gradient, factors: factor_bars, events })
+    floor_events(sums, &mut events);
+    let (phi, phi_cavity) = (energy::log_partition(&posterior), energy::log_partition(cavity));
+    let energy = energy::energy(phi, sums.log_z + n_batch * (phi_cavity - phi), weight);
+    let model = ws.free_gradient(model, -weight);
+    Ok(EnergyGradient { energy, model, factors: factor_bars, events })
 }

@@ -22,11 +22,11 @@ pub use joint::{EnergyGradient, Root};
 pub use state::State;
 
 use crate::error::{Error, Result};
-use crate::gauss::{Factor, Moments};
-use crate::layer::{Inducing, Projection};
+use crate::gauss::{self, Factor, Moments};
+use crate::layer::{Inducing, InducingScratch, Layer, Projection, ProjectionBack};
 use crate::linalg::{Jitter, Mat};
 use crate::network::{DeepGp, Gradient};
-use crate::pass::{Sums, Workspace};
+use crate::pass::{self, Sums};
 use serde::{Deserialize, Serialize};
 
 /// Which engine moves the factors.
@@ -237,14 +237,13 @@ impl Inference {
     /// # Errors
     /// [`Error::NotPositiveDefinite`] if K_zz or a posterior cannot be factored.
     pub fn step(&self, model: &DeepGp, state: &mut State, batch: Batch<'_>, ws: &mut Workspace) -> Result<Step> {
-        let mut context = Context::new(model, self.settings.jitter)?;
+        ws.context.refill(model, self.settings.jitter)?;
         let mut step = match self.settings.engine {
-            Engine::Sep(_) => sep::step(self, model, &context, state, batch, ws)?,
-            Engine::Ep | Engine::Adf => points::step(self, model, &context, state, batch, ws)?,
-            Engine::JointEnergy => joint::step(self, model, &context, state, batch, ws)?,
+            Engine::Sep(site) => sep::step(self, site, model, state, batch, ws)?,
+            Engine::Ep | Engine::Adf => points::step(self, model, state, batch, ws)?,
+            Engine::JointEnergy => joint::step(self, model, state, batch, ws)?,
         };
-        context.events.append(&mut step.events);
-        step.events = context.events;
+        ws.context.jitter_events(&mut step.events);
         Ok(step)
     }
 
@@ -259,30 +258,120 @@ impl Inference {
         batch: Batch<'_>,
         ws: &mut Workspace,
     ) -> Result<EnergyGradient> {
-        let context = Context::new(model, self.settings.jitter)?;
-        joint::sep_energy(self.settings.alpha, model, &context, factors, batch, ws)
+        ws.context.refill(model, self.settings.jitter)?;
+        joint::sep_energy(self.settings.alpha, model, factors, batch, ws)
     }
 }
 
-/// What a step needs of the hyperparameters alone, and the events of computing it.
-#[derive(Debug)]
+/// Working memory of steps; made once for a network and used again and again.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    context: Context,
+    cavity: Vec<Vec<Moments>>,
+    projections: Vec<Projection>,
+    backs: Vec<ProjectionBack>,
+    pass: pass::Workspace,
+    sums: Sums,
+    /// Sums of a single point.
+    own: Sums,
+    /// Φ = LᵀL̄ per layer.
+    phi: Vec<Mat>,
+    inducing_scratch: InducingScratch,
+    site_scratch: site::Scratch,
+    /// Sites of the batch, per layer and output.
+    sites: Vec<Vec<Factor>>,
+    room: damping::Room,
+    root: gauss::Root,
+    gradient: Gradient,
+}
+
+impl Workspace {
+    /// Memory for steps on `model`.
+    pub fn new(model: &DeepGp) -> Self {
+        let layers = model.layers();
+        let sites = |layer: &Layer| vec![Factor::zeros(layer.n_inducing()); layer.dim_out];
+        Self {
+            context: Context::default(),
+            cavity: layers.iter().map(|l| vec![Moments::default(); l.dim_out]).collect(),
+            projections: vec![Projection::default(); layers.len()],
+            backs: vec![ProjectionBack::default(); layers.len()],
+            pass: pass::Workspace::new(model),
+            sums: Sums::zeros(model),
+            own: Sums::zeros(model),
+            phi: layers.iter().map(|l| Mat::zeros(l.n_inducing(), l.n_inducing())).collect(),
+            inducing_scratch: InducingScratch::default(),
+            site_scratch: site::Scratch::default(),
+            sites: layers.iter().map(sites).collect(),
+            room: damping::Room::default(),
+            root: gauss::Root::default(),
+            gradient: Gradient::zeros(model),
+        }
+    }
+
+    /// Makes `cavity` and `projections` those of prior × factorˢ.
+    fn project(&mut self, factors: &[Vec<Factor>], share: f64) -> Result<()> {
+        for (l, (factors, cavity)) in factors.iter().zip(&mut self.cavity).enumerate() {
+            for (d, (factor, q)) in factors.iter().zip(cavity.iter_mut()).enumerate() {
+                q.refill(factor, share).map_err(|e| e.in_output(d).in_layer(l))?;
+            }
+            self.projections[l].refill(&self.context.inducing[l], cavity);
+        }
+        Ok(())
+    }
+
+    /// Σ φ(q) over layers and outputs.
+    fn log_partition(&mut self, factors: &[Vec<Factor>]) -> Result<f64> {
+        let mut sum = 0.0;
+        for (l, factors) in factors.iter().enumerate() {
+            for (d, factor) in factors.iter().enumerate() {
+                sum += factor.log_partition(0.0, &mut self.root).map_err(|e| e.in_output(d).in_layer(l))?;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// From Φ and the sums over points to ∂energy/∂(free parameters), where energy = `scale` · Σ log Z.
+    fn free_gradient(&mut self, model: &DeepGp, scale: f64) -> Vec<f64> {
+        let Self { context, sums, phi, inducing_scratch, gradient, .. } = self;
+        for (l, layer) in model.layers().iter().enumerate() {
+            let grad = &mut gradient.layers[l];
+            grad.clear();
+            context.inducing[l].adjoint(layer, &mut phi[l], &sums.layers[l], inducing_scratch, grad);
+        }
+        gradient.likelihood.clone_from(&sums.likelihood);
+        gradient.to_free(model, scale)
+    }
+}
+
+/// What a step or a prediction needs of the hyperparameters alone.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Context {
     inducing: Vec<Inducing>,
-    events: Vec<Event>,
 }
 
 impl Context {
     pub(crate) fn new(model: &DeepGp, jitter: Jitter) -> Result<Self> {
-        let (mut inducing, mut events) = (Vec::new(), Vec::new());
-        for (l, layer) in model.layers().iter().enumerate() {
-            let own = Inducing::new(layer, jitter).map_err(|e| e.in_layer(l))?;
-            let (jitter, raises) = own.chol.jitter();
-            if raises > 0 {
-                events.push(Event::JitterRaised { layer: l, jitter, raises });
-            }
-            inducing.push(own);
+        let mut out = Self::default();
+        out.refill(model, jitter)?;
+        Ok(out)
+    }
+
+    fn refill(&mut self, model: &DeepGp, jitter: Jitter) -> Result<()> {
+        self.inducing.resize_with(model.layers().len(), Inducing::default);
+        for (l, (layer, inducing)) in model.layers().iter().zip(&mut self.inducing).enumerate() {
+            inducing.refill(layer, jitter).map_err(|e| e.in_layer(l))?;
         }
-        Ok(Self { inducing, events })
+        Ok(())
+    }
+
+    /// Events for factors that needed more jitter than was configured.
+    fn jitter_events(&self, events: &mut Vec<Event>) {
+        for (layer, inducing) in self.inducing.iter().enumerate() {
+            let (jitter, raises) = inducing.chol.jitter();
+            if raises > 0 {
+                events.push(Event::JitterRaised { layer, jitter, raises });
+            }
+        }
     }
 
     pub(crate) fn inducing(&self) -> &[Inducing] {
@@ -293,16 +382,6 @@ impl Context {
     pub(crate) fn project(&self, q: &[Vec<Moments>]) -> Vec<Projection> {
         self.inducing.iter().zip(q).map(|(inducing, q)| Projection::new(inducing, q)).collect()
     }
-
-    /// From ∂log Z/∂L and the sums over points to ∂energy/∂(free parameters), where energy = `scale` · Σ log Z.
-    fn gradient(&self, model: &DeepGp, sums: &Sums, l_bar: &[Mat], scale: f64) -> Vec<f64> {
-        let mut grad = Gradient::zeros(model);
-        for (l, layer) in model.layers().iter().enumerate() {
-            self.inducing[l].adjoint(layer, &l_bar[l], &sums.layers[l], &mut grad.layers[l]);
-        }
-        grad.likelihood.clone_from(&sums.likelihood);
-        grad.to_free(model, scale)
-    }
 }
 
 /// Moments of prior × factorˢ for every layer and output.
@@ -312,11 +391,6 @@ pub(crate) fn all_moments(factors: &[Vec<Factor>], share: f64) -> Result<Vec<Vec
         f.iter().enumerate().map(one).collect::<Result<Vec<_>>>().map_err(|e| e.in_layer(l))
     };
     factors.iter().enumerate().map(layer).collect()
-}
-
-/// Zero matrices for ∂F/∂L of every layer.
-fn zero_l_bars(model: &DeepGp) -> Vec<Mat> {
-    model.layers().iter().map(|layer| Mat::zeros(layer.n_inducing(), layer.n_inducing())).collect()
 }
 
 /// Events for variances held at the floor.

@@ -6,20 +6,18 @@
 //! ```
 //! ADF's log evidence is Σ log Z_n along the way, so its energy is −N/(αB) Σ log Z_n.
 
-use super::damping::damped;
-use super::{
-    Batch, Context, Engine, Event, Inference, State, Step, all_moments, energy, floor_events, site, zero_l_bars,
-};
+use super::damping::{Room, damped};
+use super::{Batch, Engine, Event, Inference, State, Step, Workspace, energy, floor_events, site};
 use crate::error::Result;
-use crate::gauss::{Factor, Moments, MomentsBar};
+use crate::gauss::{Factor, Moments};
 use crate::layer::Projection;
+use crate::linalg::Mat;
 use crate::network::DeepGp;
-use crate::pass::{Pass, Sums, Workspace};
+use crate::pass::Pass;
 
 pub(super) fn step(
     inference: &Inference,
     model: &DeepGp,
-    context: &Context,
     state: &mut State,
     batch: Batch<'_>,
     ws: &mut Workspace,
@@ -29,42 +27,37 @@ pub(super) fn step(
     let rho = state.damping.current();
     let before = (state.factors.clone(), batch.rows.iter().map(|&n| state.points.get(n).cloned()).collect::<Vec<_>>());
 
-    let (mut sums, mut l_bar, mut events) = (Sums::zeros(model), zero_l_bars(model), Vec::new());
-    let (mut own, mut batch_sum, mut used) = (Sums::zeros(model), 0.0, 0_usize);
-    let phi_before = energy::log_partition(&all_moments(&state.factors, 1.0)?);
+    let (mut events, mut batch_sum, mut used) = (Vec::new(), 0.0, 0_usize);
+    let phi_before = ws.log_partition(&state.factors)?;
     let mut phi = phi_before;
+    ws.sums.clear();
+    ws.phi.iter_mut().for_each(Mat::fill_zero);
     for &row in batch.rows {
-        let cavity = match cavity_of(state, per_point.then_some(row), alpha) {
-            Ok(cavity) => cavity,
-            Err((layer, output)) => {
-                events.push(Event::PointSkipped { row, layer, output });
-                continue;
-            }
-        };
-        let projections = context.project(&cavity);
-        let pass = Pass { model, inducing: &context.inducing, projections: &projections, alpha };
-        own.clear();
-        pass.run(batch.x, batch.y, &[row], ws, &mut own);
-        batch_sum += own.log_z + if per_point { energy::log_partition(&cavity) - phi } else { 0.0 };
+        if let Err((layer, output)) = cavity_of(state, per_point.then_some(row), alpha, &mut ws.cavity) {
+            events.push(Event::PointSkipped { row, layer, output });
+            continue;
+        }
+        let log_z = visit(model, alpha, batch, row, ws);
+        batch_sum += log_z + if per_point { energy::log_partition(&ws.cavity) - phi } else { 0.0 };
         used += 1;
-        for (l, inducing) in context.inducing.iter().enumerate() {
-            let bars = Projection::adjoint(inducing, &cavity[l], &own.layers[l], &mut l_bar[l]);
-            for (d, bar) in bars.iter().enumerate() {
-                match exact_site(context, &own, (l, d), &cavity[l][d], bar) {
-                    Ok(site) => state.put_site(row, (l, d), &site, alpha, rho, &mut events),
+        for (l, inducing) in ws.context.inducing.iter().enumerate() {
+            for (d, bar) in ws.backs[l].bars.iter().enumerate() {
+                let (cavity, p) = (&ws.cavity[l][d], &mut ws.sites[l][d].precision);
+                site::curvature(inducing, &ws.own.layers[l], d, bar, &mut ws.site_scratch, p);
+                match site::exact(cavity, p, &bar.mean) {
+                    Ok(site) => state.put_site(row, (l, d), &site, alpha, rho, &mut ws.room, &mut events),
                     Err(_) => events.push(Event::PointSkipped { row, layer: l, output: d }),
                 }
             }
         }
-        sums.add(&own);
-        phi = energy::log_partition(&all_moments(&state.factors, 1.0)?);
+        phi = ws.log_partition(&state.factors)?;
     }
-    floor_events(&sums, &mut events);
+    floor_events(&ws.sums, &mut events);
 
     // Points without a proper cavity are left out of the average, not counted as zero.
     let weight = batch.n_data as f64 / (alpha * used.max(1) as f64);
     let energy = energy::energy(if per_point { phi_before } else { 0.0 }, batch_sum, weight);
-    let gradient = context.gradient(model, &sums, &l_bar, -weight);
+    let gradient = ws.free_gradient(model, -weight);
     let mut step = Step { energy, gradient, events };
     if step.is_finite() {
         step.events.extend(state.damping.observe(step.energy));
@@ -79,42 +72,45 @@ pub(super) fn step(
     Ok(step)
 }
 
+/// Passes one point through `ws.cavity`: its sums go to `ws.own` and are added to `ws.sums` and `ws.phi`, the
+/// derivatives in the cavities' moments stand in `ws.backs`. Returns log Z.
+fn visit(model: &DeepGp, alpha: f64, batch: Batch<'_>, row: usize, ws: &mut Workspace) -> f64 {
+    let Workspace { context, cavity, projections, backs, pass, sums, own, phi, .. } = ws;
+    for (l, inducing) in context.inducing.iter().enumerate() {
+        projections[l].refill(inducing, &cavity[l]);
+    }
+    Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, &[row], pass, own);
+    sums.add(own);
+    for (l, inducing) in context.inducing.iter().enumerate() {
+        Projection::adjoint(inducing, &cavity[l], &own.layers[l], &mut backs[l]);
+        phi[l].add_scaled(1.0, &backs[l].phi);
+    }
+    own.log_z
+}
+
 /// Moments of the cavity: q less the point's share (EP) or q itself (ADF); `Err` names the layer and output where it
 /// is not a proper Gaussian.
 fn cavity_of(
     state: &State,
     point: Option<usize>,
     alpha: f64,
-) -> std::result::Result<Vec<Vec<Moments>>, (usize, usize)> {
-    let mut all = Vec::with_capacity(state.factors.len());
-    for (l, factors) in state.factors.iter().enumerate() {
-        let mut layer = Vec::with_capacity(factors.len());
-        for (d, factor) in factors.iter().enumerate() {
+    cavity: &mut [Vec<Moments>],
+) -> std::result::Result<(), (usize, usize)> {
+    for (l, (factors, cavity)) in state.factors.iter().zip(cavity).enumerate() {
+        for (d, (factor, q)) in factors.iter().zip(cavity).enumerate() {
             let mut rest = factor.clone();
             if let Some(n) = point {
                 rest.add_scaled(-alpha, &state.points[n][l][d]);
             }
-            layer.push(rest.moments(1.0).map_err(|_| (l, d))?);
+            q.refill(&rest, 1.0).map_err(|_| (l, d))?;
         }
-        all.push(layer);
     }
-    Ok(all)
-}
-
-/// The exact site of a single point.
-fn exact_site(
-    context: &Context,
-    own: &Sums,
-    (l, d): (usize, usize),
-    cavity: &Moments,
-    bar: &MomentsBar,
-) -> Result<Factor> {
-    let p = site::curvature(&context.inducing[l], &own.layers[l].outer[d], bar);
-    site::exact(cavity, &p, &bar.mean)
+    Ok(())
 }
 
 impl State {
     /// Puts the site that moment matching gave (a factor to the power α) where the engine keeps it.
+    #[expect(clippy::too_many_arguments, reason = "which site, how far it moves, and what receives the outcome")]
     fn put_site(
         &mut self,
         row: usize,
@@ -122,26 +118,27 @@ impl State {
         site: &Factor,
         alpha: f64,
         rho: f64,
+        room: &mut Room,
         events: &mut Vec<Event>,
     ) {
         let total = &self.factors[l][d];
         let own = self.points.get(row).map(|p| &p[l][d]);
         // How the total moves with a step of rho: by the change of the point's factor, or by the whole site.
-        let candidate = |rho: f64| {
-            let mut out = total.clone();
-            out.add_scaled(rho / alpha, site);
+        let candidate = |rho: f64, out: &mut Factor| {
+            out.combine(1.0, total, rho / alpha, site);
             if let Some(own) = own {
                 out.add_scaled(-rho, own);
             }
-            out
         };
-        let Some(new) = damped((l, d), rho, candidate, events) else { return };
+        if !damped((l, d), rho, candidate, room, events) {
+            return;
+        }
         if own.is_some() {
             // site_n moves by exactly as much as the total did.
-            let mut moved = new.clone();
+            let mut moved = room.factor.clone();
             moved.add_scaled(-1.0, total);
             self.points[row][l][d].add_scaled(1.0, &moved);
         }
-        self.factors[l][d] = new;
+        std::mem::swap(&mut self.factors[l][d], &mut room.factor);
     }
 }

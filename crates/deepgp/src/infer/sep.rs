@@ -6,117 +6,95 @@
 //! Reference: Bui et al. (2015), section 3, with (Λ_n, η_n) from [`super::site`].
 
 use super::damping::damped;
-use super::{
-    Batch, Context, Engine, Inference, Site, State, Step, all_moments, energy, floor_events, site, zero_l_bars,
-};
+use super::{Batch, Event, Inference, Site, State, Step, Workspace, energy, floor_events, site};
 use crate::error::Result;
-use crate::gauss::{Factor, Moments};
+use crate::gauss::Factor;
 use crate::layer::Projection;
 use crate::linalg::Mat;
 use crate::network::DeepGp;
-use crate::pass::{Pass, Sums, Workspace};
+use crate::pass::Pass;
 
 pub(super) fn step(
     inference: &Inference,
+    kind: Site,
     model: &DeepGp,
-    context: &Context,
     state: &mut State,
     batch: Batch<'_>,
     ws: &mut Workspace,
 ) -> Result<Step> {
     let alpha = inference.settings.alpha;
     let (n_data, n_batch, weight) = (batch.n_data as f64, batch.rows.len() as f64, batch.weight(alpha));
-    let posterior = all_moments(&state.factors, 1.0)?;
-    let cavity = all_moments(&state.factors, 1.0 - alpha / n_data)?;
-    let projections = context.project(&cavity);
-    let pass = Pass { model, inducing: &context.inducing, projections: &projections, alpha };
+    let phi = ws.log_partition(&state.factors)?;
+    ws.project(&state.factors, 1.0 - alpha / n_data)?;
 
-    let mut gathered = Gathered::new(model);
     let mut events = Vec::new();
-    match inference.settings.engine {
-        Engine::Sep(Site::Exact) => {
-            let mut own = Sums::zeros(model);
-            for &row in batch.rows {
-                own.clear();
-                pass.run(batch.x, batch.y, &[row], ws, &mut own);
-                gathered.add_exact(context, &cavity, &own, row, &mut events);
-            }
-        }
-        _ => {
-            pass.run(batch.x, batch.y, batch.rows, ws, &mut gathered.sums);
-            gathered.add_first_order(context, &cavity);
-        }
+    match kind {
+        Site::FirstOrder => first_order_sites(model, alpha, batch, ws),
+        Site::Exact => exact_sites(model, alpha, batch, ws, &mut events),
     }
-    floor_events(&gathered.sums, &mut events);
+    floor_events(&ws.sums, &mut events);
 
-    let (phi, phi_cavity) = (energy::log_partition(&posterior), energy::log_partition(&cavity));
-    let energy = energy::energy(phi, gathered.sums.log_z + n_batch * (phi_cavity - phi), weight);
-    let gradient = context.gradient(model, &gathered.sums, &gathered.l_bar, -weight);
-    let step = Step { energy, gradient, events };
-    Ok(if step.is_finite() { commit(state, &gathered.sites, weight, step) } else { step })
+    let phi_cavity = energy::log_partition(&ws.cavity);
+    let energy = energy::energy(phi, ws.sums.log_z + n_batch * (phi_cavity - phi), weight);
+    let gradient = ws.free_gradient(model, -weight);
+    let mut step = Step { energy, gradient, events };
+    if step.is_finite() {
+        step.events.extend(state.damping.observe(step.energy));
+        commit(state, weight, ws, &mut step.events);
+    }
+    Ok(step)
 }
 
 /// Moves the factors towards the batch's sites, as far as definiteness allows.
-fn commit(state: &mut State, sites: &[Vec<Factor>], weight: f64, mut step: Step) -> Step {
-    step.events.extend(state.damping.observe(step.energy));
+fn commit(state: &mut State, weight: f64, ws: &mut Workspace, events: &mut Vec<Event>) {
     let rho = state.damping.current();
-    for (l, (factors, sites)) in state.factors.iter_mut().zip(sites).enumerate() {
+    for (l, (factors, sites)) in state.factors.iter_mut().zip(&ws.sites).enumerate() {
         for (d, (factor, site)) in factors.iter_mut().zip(sites).enumerate() {
-            let candidate = |rho: f64| {
-                let mut out = factor.clone();
-                out.add_scaled(-rho, factor);
-                out.add_scaled(rho * weight, site);
-                out
-            };
-            if let Some(new) = damped((l, d), rho, candidate, &mut step.events) {
-                *factor = new;
+            let candidate = |rho: f64, out: &mut Factor| out.combine(1.0 - rho, factor, rho * weight, site);
+            if damped((l, d), rho, candidate, &mut ws.room, events) {
+                std::mem::swap(factor, &mut ws.room.factor);
             }
         }
     }
-    step
 }
 
-/// Sums over a batch: of log Z and its derivatives, and of the sites.
-struct Gathered {
-    sums: Sums,
-    l_bar: Vec<Mat>,
-    sites: Vec<Vec<Factor>>,
-}
-
-impl Gathered {
-    fn new(model: &DeepGp) -> Self {
-        let sites = |layer: &crate::layer::Layer| vec![Factor::zeros(layer.n_inducing()); layer.dim_out];
-        Self { sums: Sums::zeros(model), l_bar: zero_l_bars(model), sites: model.layers().iter().map(sites).collect() }
-    }
-
-    /// The summed first-order sites of the whole batch, from `self.sums`.
-    fn add_first_order(&mut self, context: &Context, cavity: &[Vec<Moments>]) {
-        for (l, inducing) in context.inducing.iter().enumerate() {
-            let bars = Projection::adjoint(inducing, &cavity[l], &self.sums.layers[l], &mut self.l_bar[l]);
-            for (d, bar) in bars.iter().enumerate() {
-                let p = site::curvature(inducing, &self.sums.layers[l].outer[d], bar);
-                self.sites[l][d] = site::first_order(&cavity[l][d], p, &bar.mean);
-            }
+/// The summed first-order sites of the whole batch, from sums over its points.
+fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace) {
+    let Workspace { context, cavity, projections, backs, pass, sums, phi, site_scratch, sites, .. } = ws;
+    Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, batch.rows, pass, sums);
+    for (l, inducing) in context.inducing.iter().enumerate() {
+        let back = &mut backs[l];
+        Projection::adjoint(inducing, &cavity[l], &sums.layers[l], back);
+        std::mem::swap(&mut phi[l], &mut back.phi);
+        for (d, (bar, site)) in back.bars.iter().zip(&mut sites[l]).enumerate() {
+            site::curvature(inducing, &sums.layers[l], d, bar, site_scratch, &mut site.precision);
+            site::first_order_linear(&cavity[l][d], &site.precision, &bar.mean, &mut site.linear);
         }
     }
+}
 
-    /// The exact site of one point, whose sums are `own`.
-    fn add_exact(
-        &mut self,
-        context: &Context,
-        cavity: &[Vec<Moments>],
-        own: &Sums,
-        row: usize,
-        events: &mut Vec<super::Event>,
-    ) {
-        self.sums.add(own);
+/// The summed exact sites of the batch, from each point's own sums.
+fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace, events: &mut Vec<Event>) {
+    let Workspace { context, cavity, projections, backs, pass, sums, own, phi, site_scratch, sites, .. } = ws;
+    let whole = Pass { model, inducing: &context.inducing, projections, alpha };
+    sums.clear();
+    phi.iter_mut().for_each(Mat::fill_zero);
+    for site in sites.iter_mut().flatten() {
+        site.clear();
+    }
+    let mut p = Mat::default();
+    for &row in batch.rows {
+        whole.run(batch.x, batch.y, &[row], pass, own);
+        sums.add(own);
         for (l, inducing) in context.inducing.iter().enumerate() {
-            let bars = Projection::adjoint(inducing, &cavity[l], &own.layers[l], &mut self.l_bar[l]);
-            for (d, bar) in bars.iter().enumerate() {
-                let p = site::curvature(inducing, &own.layers[l].outer[d], bar);
+            let back = &mut backs[l];
+            Projection::adjoint(inducing, &cavity[l], &own.layers[l], back);
+            phi[l].add_scaled(1.0, &back.phi);
+            for (d, bar) in back.bars.iter().enumerate() {
+                site::curvature(inducing, &own.layers[l], d, bar, site_scratch, &mut p);
                 match site::exact(&cavity[l][d], &p, &bar.mean) {
-                    Ok(site) => self.sites[l][d].add_scaled(1.0, &site),
-                    Err(_) => events.push(super::Event::PointSkipped { row, layer: l, output: d }),
+                    Ok(site) => sites[l][d].add_scaled(1.0, &site),
+                    Err(_) => events.push(Event::PointSkipped { row, layer: l, output: d }),
                 }
             }
         }

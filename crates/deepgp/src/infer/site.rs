@@ -10,24 +10,34 @@
 
 use crate::error::Result;
 use crate::gauss::{Factor, Moments, MomentsBar};
-use crate::layer::Inducing;
+use crate::layer::{Inducing, LayerSums, whiten};
 use crate::linalg::{Cholesky, Mat, Op, dot, mul};
 
-/// Σ P = L⁻¹ (Σ g̃ g̃ᵀ) L⁻ᵀ − 2 Σ G, for one point or for many. `outer` is Σ g̃ g̃ᵀ, `bar.cov` is Σ G.
-pub fn curvature(inducing: &Inducing, outer: &Mat, bar: &MomentsBar) -> Mat {
-    let l_inv = inducing.chol.l_inv();
-    let (mut half, mut p) = (Mat::default(), Mat::default());
-    mul(&mut half, l_inv, Op::Id, outer, Op::Id);
-    mul(&mut p, &half, Op::Id, l_inv, Op::T);
-    p.add_scaled(-2.0, &bar.cov);
-    symmetrise(&mut p);
-    p
+/// Working matrices of site updates.
+#[derive(Debug, Clone, Default)]
+pub struct Scratch {
+    outer: Mat,
+    half: Mat,
 }
 
-/// The first-order site, for one point or summed over many.
-pub fn first_order(cavity: &Moments, p: Mat, g: &[f64]) -> Factor {
-    let linear = g.iter().enumerate().map(|(i, g)| g + dot(p.row(i), &cavity.mean)).collect();
-    Factor { precision: p, linear }
+/// Σ P = L⁻¹ (Σ g̃ g̃ᵀ) L⁻ᵀ − 2 Σ G of output `d`, for one point or for many, into `p`; `bar.cov` is Σ G.
+pub fn curvature(
+    inducing: &Inducing,
+    sums: &LayerSums,
+    d: usize,
+    bar: &MomentsBar,
+    scratch: &mut Scratch,
+    p: &mut Mat,
+) {
+    sums.outer_full(d, &mut scratch.outer);
+    whiten(inducing, &scratch.outer, &mut scratch.half, p);
+    p.add_scaled(-2.0, &bar.cov);
+}
+
+/// η of the first-order site whose Λ is `p`, for one point or summed over many, into `linear`.
+pub fn first_order_linear(cavity: &Moments, p: &Mat, g: &[f64], linear: &mut Vec<f64>) {
+    linear.clear();
+    linear.extend(g.iter().enumerate().map(|(i, g)| g + dot(p.row(i), &cavity.mean)));
 }
 
 /// The exact site of one point.
@@ -38,7 +48,7 @@ pub fn first_order(cavity: &Moments, p: Mat, g: &[f64]) -> Factor {
 /// # Errors
 /// [`crate::Error::NotPositiveDefinite`] if the tilted covariance is not a covariance.
 pub fn exact(cavity: &Moments, p: &Mat, g: &[f64]) -> Result<Factor> {
-    let (c, c_inv) = (cavity.precision.l(), cavity.precision.l_inv());
+    let (c, c_inv) = (&cavity.precision.l(), cavity.precision.l_inv());
     let m = g.len();
     let (mut half, mut x) = (Mat::default(), Mat::default());
     mul(&mut half, c_inv, Op::Id, p, Op::Id);

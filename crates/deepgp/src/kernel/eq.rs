@@ -8,10 +8,13 @@
 //! ξ_qi = ψ₁ᵢ d_iq v_q/c_q
 //! ```
 
+use super::eq_sweep::{PAD, lane_sum};
 use super::{InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables};
 use crate::error::{Result, expect_positive};
+use crate::linalg::tile::{Left, Part, mirror, product};
 use crate::linalg::{Mat, tri};
 use crate::param::{Block, BlockMut, Domain, Parameters};
+use crate::simd::{Job, Lanes, exp_in_place, run};
 use serde::{Deserialize, Serialize};
 
 /// Exponentiated quadratic (Gaussian, RBF) covariance with one lengthscale per input dimension.
@@ -59,18 +62,87 @@ impl Law for Eq {
     }
 
     fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat) {
-        k.reset(x.rows(), z.rows());
+        let mut tables = PsiTables::default();
+        self.transpose(z, &mut tables);
+        self.cross_prepared(&tables, x, k);
+    }
+
+    fn cross_prepared(&self, tables: &PsiTables, x: &Mat, k: &mut Mat) {
+        assert_eq!(x.cols(), self.dim_in(), "inputs have as many columns as there are lengthscales");
+        k.reset(x.rows(), tables.scaled_t.cols());
+        let rows = k.as_mut_slice().chunks_exact_mut(tables.scaled_t.cols().max(1));
+        for (n, row) in rows.enumerate() {
+            let job =
+                ScaledDistances { x: x.row(n), lengthscale: &self.lengthscale, z: &tables.scaled_t, from: 0, out: row };
+            // SAFETY: the row holds one number per inducing input.
+            unsafe { run(job) };
+        }
+        // k = exp(log s² − ½ r²)
+        let log_signal = self.signal_var.ln();
+        k.as_mut_slice().iter_mut().for_each(|r2| *r2 = log_signal - 0.5 * *r2);
+        exp_in_place(k.as_mut_slice());
+    }
+
+    /// From the pair table T = −¼ r² + 2 log s²: k = exp(2T − 3 log s²).
+    fn gram(&self, tables: &PsiTables, k: &mut Mat) {
+        let m = tables.z.rows();
+        k.reset(m, m);
+        let shift = 3.0 * self.signal_var.ln();
+        let mut p = 0;
+        for i in 0..m {
+            let row = &mut k.row_mut(i)[i..];
+            for (k, t) in row.iter_mut().zip(&tables.pairs[p..]) {
+                *k = 2.0 * t - shift;
+            }
+            exp_in_place(row);
+            p += m - i;
+        }
+        mirror(k, Part::Upper);
+    }
+
+    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &Mat, grad: &mut KernelGrad) {
+        let mut weights = k.clone();
+        let entries = weights.as_mut_slice().iter_mut().zip(k_bar.as_slice());
+        entries.for_each(|(w, b)| *w *= b);
+        grad.params[self.dim_in()] += weights.as_slice().iter().sum::<f64>() / self.signal_var;
+        self.distance_adjoint(&tables.z, &mut weights, grad);
+    }
+
+    /// With W = k̄∘k, column sums w and row sums u, in terms of WᵀX:
+    ///
+    /// ```text
+    /// z̄_i = ((WᵀX)_i − w_i z_i)/ℓ²      ℓ̄ = (Σ_n u_n x_n² − 2 Σ_i z_i (WᵀX)_i + Σ_i w_i z_i²)/ℓ³
+    /// ```
+    fn cross_prepared_adjoint(&self, tables: &PsiTables, x: &Mat, k: &Mat, k_bar: &mut Mat, sums: &mut PsiSums) {
+        let (z, dim) = (&tables.z, self.dim_in());
+        let entries = k_bar.as_mut_slice().iter_mut().zip(k.as_slice());
+        entries.for_each(|(w, k)| *w *= k);
+        let weights = &*k_bar;
+        product(&mut sums.scratch, false, Left::transposed(weights, Part::Full), (x, Part::Full), Part::Full);
+        let mut column_sums = vec![0.0; z.rows()];
+        let mut squares = vec![0.0; dim];
         for n in 0..x.rows() {
-            let x_n = x.row(n);
-            for (i, k_ni) in k.row_mut(n).iter_mut().enumerate() {
-                let mut r2 = 0.0;
-                for ((x_q, z_q), l) in x_n.iter().zip(z.row(i)).zip(&self.lengthscale) {
-                    let r = (x_q - z_q) / l;
-                    r2 += r * r;
-                }
-                *k_ni = self.signal_var * (-0.5 * r2).exp();
+            let mut row_sum = 0.0;
+            for (sum, w) in column_sums.iter_mut().zip(weights.row(n)) {
+                *sum += w;
+                row_sum += w;
+            }
+            for (square, x) in squares.iter_mut().zip(x.row(n)) {
+                *square += row_sum * x * x;
             }
         }
+        for i in 0..z.rows() {
+            let moment = sums.scratch.row(i);
+            for q in 0..dim {
+                let (l2, z_iq) = (self.lengthscale[q] * self.lengthscale[q], z[(i, q)]);
+                sums.grad.z[(i, q)] += (moment[q] - column_sums[i] * z_iq) / l2;
+                squares[q] += z_iq * (column_sums[i] * z_iq - 2.0 * moment[q]);
+            }
+        }
+        for (q, &l) in self.lengthscale.iter().enumerate() {
+            sums.grad.params[q] += squares[q] / (l * l * l);
+        }
+        sums.grad.params[dim] += column_sums.iter().sum::<f64>() / self.signal_var;
     }
 
     fn cross_adjoint(
@@ -114,44 +186,27 @@ impl Law for Eq {
 
     /// The pair table is −¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s².
     fn prepare(&self, z: &Mat, tables: &mut PsiTables) {
+        let m = z.rows();
         tables.z.clone_from(z);
-        tables.pairs.clear();
-        for i in 0..z.rows() {
-            for j in i..z.rows() {
-                let mut r2 = 0.0;
-                for ((a, b), l) in z.row(i).iter().zip(z.row(j)).zip(&self.lengthscale) {
-                    r2 += ((a - b) / l).powi(2);
-                }
-                tables.pairs.push(-0.25 * r2 + 2.0 * self.signal_var.ln());
-            }
+        z.transpose_into(&mut tables.z_t);
+        self.transpose(z, tables);
+        tables.pairs.resize(tri::packed_len(m) + PAD, 0.0);
+        let constant = 2.0 * self.signal_var.ln();
+        let mut p = 0;
+        for i in 0..m {
+            let out = &mut tables.pairs[p..p + m - i];
+            let job =
+                ScaledDistances { x: z.row(i), lengthscale: &self.lengthscale, z: &tables.scaled_t, from: i, out };
+            // SAFETY: the row holds one number per inducing input from i on.
+            unsafe { run(job) };
+            out.iter_mut().for_each(|r2| *r2 = constant - 0.25 * *r2);
+            p += m - i;
         }
     }
 
     fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
         let (z, m, dim) = (&tables.z, tables.z.rows(), self.dim_in());
-        psi.psi0 = self.signal_var;
-
-        // ψ₁ᵢ = exp(log s² + ½ Σ log(ℓ²/c) − ½ Σ d²/c)
-        let mut log_scale = self.signal_var.ln();
-        for q in 0..dim {
-            log_scale -= 0.5 * (var[q] / (self.lengthscale[q] * self.lengthscale[q])).ln_1p();
-        }
-        for i in 0..m {
-            let mut exponent = log_scale;
-            for q in 0..dim {
-                let (l, d) = (self.lengthscale[q], z[(i, q)] - mean[q]);
-                exponent -= 0.5 * d * d / (l * l + var[q]);
-            }
-            psi.psi1[i] = exponent.exp();
-        }
-        if psi.wants_xi() {
-            for q in 0..dim {
-                let ratio = var[q] / (self.lengthscale[q] * self.lengthscale[q] + var[q]);
-                for (i, xi) in psi.xi.row_mut(q).iter_mut().enumerate() {
-                    *xi = psi.psi1[i] * (z[(i, q)] - mean[q]) * ratio;
-                }
-            }
-        }
+        self.psi1(tables, mean, var, psi);
 
         // With w_q = d_q/√e_q: −¼ Σ (d_i + d_j)²/e = γ_i + γ_j − ½ Σ w_i w_j,  γ_i = −¼ Σ w_i².
         // Scratch: w as D rows of M, then γ.
@@ -185,9 +240,7 @@ impl Law for Eq {
             }
             p += m - i;
         }
-        for out in &mut psi.psi2 {
-            *out = out.exp();
-        }
+        exp_in_place(&mut psi.psi2);
     }
 
     fn psi_adjoint(
@@ -201,35 +254,9 @@ impl Law for Eq {
         sums: &mut PsiSums,
     ) {
         let (z, m, dim) = (&tables.z, tables.z.rows(), self.dim_in());
-        let PsiSums { grad, pairs } = sums;
-        grad.params[dim] += bar.psi0;
-
-        // ψ₁ and ξ = ψ₁ d v/c. weight_i = ∂F/∂log ψ₁ᵢ
-        for i in 0..m {
-            let mut weight = bar.psi1[i] * psi.psi1[i];
-            if psi.wants_xi() {
-                for q in 0..dim {
-                    weight += bar.xi[(q, i)] * psi.xi[(q, i)];
-                }
-            }
-            for q in 0..dim {
-                let (l, d) = (self.lengthscale[q], z[(i, q)] - mean[q]);
-                let c = l * l + var[q];
-                let (pull, spread) = (weight * d / c, weight * d * d / (c * c));
-                input.mean[q] += pull;
-                grad.z[(i, q)] -= pull;
-                input.var[q] += 0.5 * (spread - weight / c);
-                grad.params[q] += l * spread + weight * var[q] / (l * c);
-                if psi.wants_xi() {
-                    let direct = bar.xi[(q, i)] * psi.psi1[i];
-                    input.mean[q] -= direct * var[q] / c;
-                    grad.z[(i, q)] += direct * var[q] / c;
-                    input.var[q] += direct * d * l * l / (c * c);
-                    grad.params[q] -= 2.0 * direct * d * var[q] * l / (c * c);
-                }
-            }
-            grad.params[dim] += weight / self.signal_var;
-        }
+        let InputBar { mean: mean_bar, var: var_bar } = input;
+        self.psi1_adjoint(tables, mean, var, psi, bar, InputBar { mean: &mut *mean_bar, var: &mut *var_bar }, sums);
+        let PsiSums { grad, pairs, .. } = sums;
 
         // Ψ₂. F = ∂F/∂log Ψ₂ spread over both triangles; r = F 1, u_q = r∘d_q + F d_q.
         // Scratch: d as D rows of M, then r, then D rows of F d.
@@ -251,10 +278,10 @@ impl Law for Eq {
             for (f, b) in row.iter_mut().zip(&bar.psi2[p..p + len]) {
                 *f *= 0.5 * b;
             }
-            row[0] *= 2.0;
             for (sum, f) in pairs[p..p + len].iter_mut().zip(row.iter()) {
                 *sum += f;
             }
+            row[0] *= 2.0;
             let mut total = row[0];
             for (f, r_j) in row[1..].iter().zip(&mut r[i + 1..]) {
                 total += f;
@@ -286,8 +313,8 @@ impl Law for Eq {
                 grad.z[(i, q)] -= u / e;
             }
             let spread = 0.5 * sum_du / (e * e);
-            input.mean[q] += sum_u / e;
-            input.var[q] += 2.0 * spread - total / e;
+            mean_bar[q] += sum_u / e;
+            var_bar[q] += 2.0 * spread - total / e;
             grad.params[q] += 2.0 * l * spread + total * 2.0 * var[q] / (l * e);
         }
         grad.params[dim] += 2.0 * total / self.signal_var;
@@ -296,21 +323,171 @@ impl Law for Eq {
     /// The pair sums are Σ_n F; they reach Z and ℓ through the table −¼ (z_i − z_j)²/ℓ².
     fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
         let (z, m) = (&tables.z, tables.z.rows());
-        grad.z.add_scaled(1.0, &sums.grad.z);
-        for (g, s) in grad.params.iter_mut().zip(&sums.grad.params) {
-            *g += s;
+        grad.add(&sums.grad);
+        for q in 0..self.dim_in() {
+            for (i, z_bar) in sums.z_t.row(q).iter().enumerate() {
+                grad.z[(i, q)] += z_bar;
+            }
         }
-        for i in 0..m {
-            for j in i + 1..m {
-                let f = 2.0 * sums.pairs[tri::row_start(m, i) + j - i];
-                for (q, &l) in self.lengthscale.iter().enumerate() {
-                    let diff = z[(i, q)] - z[(j, q)];
-                    let slope = 0.5 * f * diff / (l * l);
-                    grad.z[(i, q)] -= slope;
-                    grad.z[(j, q)] += slope;
-                    grad.params[q] += slope * diff / l;
+        // T has half the slope of the exponent of K in r².
+        let mut weights = Mat::zeros(m, m);
+        tri::unpack(&sums.pairs, &mut weights);
+        weights.as_mut_slice().iter_mut().for_each(|w| *w *= 0.5);
+        self.distance_adjoint(z, &mut weights, grad);
+    }
+}
+
+impl Eq {
+    /// ψ₀, ψ₁ and, where it is wanted, ξ.
+    pub(crate) fn psi1(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
+        psi.psi0 = self.signal_var;
+        // ψ₁ᵢ = exp(log s² + ½ Σ log(ℓ²/c) − ½ Σ d²/c)
+        let mut log_scale = self.signal_var.ln();
+        for (v, l) in var.iter().zip(&self.lengthscale) {
+            log_scale -= 0.5 * (v / (l * l)).ln_1p();
+        }
+        psi.psi1.fill(log_scale);
+        for q in 0..self.dim_in() {
+            let half_inv_c = 0.5 / (self.lengthscale[q] * self.lengthscale[q] + var[q]);
+            for (exponent, z) in psi.psi1.iter_mut().zip(tables.z_t.row(q)) {
+                let d = z - mean[q];
+                *exponent -= d * d * half_inv_c;
+            }
+        }
+        exp_in_place(&mut psi.psi1);
+        if psi.wants_xi() {
+            for q in 0..self.dim_in() {
+                let ratio = var[q] / (self.lengthscale[q] * self.lengthscale[q] + var[q]);
+                for ((xi, psi1), z) in psi.xi.row_mut(q).iter_mut().zip(&psi.psi1).zip(tables.z_t.row(q)) {
+                    *xi = psi1 * (z - mean[q]) * ratio;
                 }
             }
+        }
+    }
+
+    /// Adjoint of [`Eq::psi1`]. With ω = ∂F/∂log ψ₁ (through ψ₁ and through ξ = ψ₁ d v/c) and δ = ξ̄ ψ₁:
+    ///
+    /// ```text
+    /// m̄ = Σ ω d/c − δ v/c       v̄ = ½ (Σ ω d²/c² − Σ ω/c) + Σ δ d ℓ²/c²       z̄ = −ω d/c + δ v/c
+    /// ℓ̄ = Σ ω (ℓ d²/c² + v/(ℓ c)) − 2 δ d v ℓ/c²                              s̄² = Σ ω/s²
+    /// ```
+    #[expect(clippy::too_many_arguments, reason = "the arguments of `psi1`, its adjoint, and what receives it")]
+    pub(crate) fn psi1_adjoint(
+        &self,
+        tables: &PsiTables,
+        mean: &[f64],
+        var: &[f64],
+        psi: &mut Psi,
+        bar: &Psi,
+        input: InputBar<'_>,
+        sums: &mut PsiSums,
+    ) {
+        let (m, dim, wants_xi) = (tables.z.rows(), self.dim_in(), psi.wants_xi());
+        psi.scratch.resize(m, 0.0);
+        let omega = &mut psi.scratch[..m];
+        for ((omega, psi1), bar) in omega.iter_mut().zip(&psi.psi1).zip(&bar.psi1) {
+            *omega = psi1 * bar;
+        }
+        if wants_xi {
+            for q in 0..dim {
+                for ((omega, xi), bar) in omega.iter_mut().zip(psi.xi.row(q)).zip(bar.xi.row(q)) {
+                    *omega += xi * bar;
+                }
+            }
+        }
+        let omega = &psi.scratch[..m];
+        let total = lane_sum(m, |i| omega[i]);
+        let params = &mut sums.grad.params;
+        params[dim] += bar.psi0 + total / self.signal_var;
+        for q in 0..dim {
+            let (l, v, z, at) = (self.lengthscale[q], var[q], tables.z_t.row(q), mean[q]);
+            let (c, z_bar) = (l * l + v, sums.z_t.row_mut(q));
+            let pull = lane_sum(m, |i| omega[i] * (z[i] - at));
+            let spread = lane_sum(m, |i| omega[i] * (z[i] - at) * (z[i] - at)) / (c * c);
+            for ((z_bar, omega), z) in z_bar.iter_mut().zip(omega).zip(z) {
+                *z_bar -= omega * (z - at) / c;
+            }
+            input.mean[q] += pull / c;
+            input.var[q] += 0.5 * (spread - total / c);
+            params[q] += l * spread + total * v / (l * c);
+            if wants_xi {
+                let (bar, psi1) = (bar.xi.row(q), &psi.psi1);
+                let direct = lane_sum(m, |i| bar[i] * psi1[i]);
+                let lever = lane_sum(m, |i| bar[i] * psi1[i] * (z[i] - at));
+                for ((z_bar, bar), psi1) in sums.z_t.row_mut(q).iter_mut().zip(bar).zip(psi1) {
+                    *z_bar += bar * psi1 * v / c;
+                }
+                input.mean[q] -= direct * v / c;
+                input.var[q] += lever * l * l / (c * c);
+                params[q] -= 2.0 * lever * v * l / (c * c);
+            }
+        }
+    }
+
+    /// Zᵀ in units of the lengthscales.
+    fn transpose(&self, z: &Mat, tables: &mut PsiTables) {
+        z.transpose_into(&mut tables.scaled_t);
+        for (q, l) in self.lengthscale.iter().enumerate() {
+            tables.scaled_t.row_mut(q).iter_mut().for_each(|z| *z /= l);
+        }
+    }
+
+    /// Adjoint of Σ_ij w_ij (−½ r²_ij) for a symmetric W, whose diagonal has no effect and is set to 0.
+    ///
+    /// ```text
+    /// z̄_i = 2 ((W Z)_i − w_i z_i)/ℓ²      ℓ̄ = 2 (Σ_i w_i z_i² − Σ_i z_i (W Z)_i)/ℓ³       w = W 1
+    /// ```
+    fn distance_adjoint(&self, z: &Mat, weights: &mut Mat, grad: &mut KernelGrad) {
+        let m = z.rows();
+        (0..m).for_each(|i| weights[(i, i)] = 0.0);
+        let mut moment = Mat::default();
+        product(&mut moment, false, Left::plain(weights, Part::Full), (z, Part::Full), Part::Full);
+        for i in 0..m {
+            let sum: f64 = weights.row(i).iter().sum();
+            for (q, &l) in self.lengthscale.iter().enumerate() {
+                let pull = 2.0 * (moment[(i, q)] - sum * z[(i, q)]) / (l * l);
+                grad.z[(i, q)] += pull;
+                grad.params[q] -= pull * z[(i, q)] / l;
+            }
+        }
+    }
+}
+
+/// Σ_q (x_q/ℓ_q − z_q)² for the columns of `z` (D × M, in units of ℓ) from `from` on.
+struct ScaledDistances<'a> {
+    x: &'a [f64],
+    lengthscale: &'a [f64],
+    z: &'a Mat,
+    from: usize,
+    out: &'a mut [f64],
+}
+
+impl Job for ScaledDistances<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let len = self.out.len();
+        let mut j = 0;
+        while j < len {
+            let left = len - j;
+            // SAFETY: `left` numbers remain in every row of z and in `out`.
+            unsafe {
+                let mut r2 = L::splat(0.0);
+                for (q, (x, l)) in self.x.iter().zip(self.lengthscale).enumerate() {
+                    let at = self.z.row(q).as_ptr().add(self.from + j);
+                    let z = if left < L::N { L::load_part(at, left) } else { L::load(at) };
+                    let diff = L::sub(L::splat(x / l), z);
+                    r2 = L::mul_add(diff, diff, r2);
+                }
+                let at = self.out.as_mut_ptr().add(j);
+                if left < L::N {
+                    L::store_part(at, r2, left);
+                } else {
+                    L::store(at, r2);
+                }
+            }
+            j += L::N;
         }
     }
 }

@@ -14,6 +14,7 @@
 
 mod atoms;
 mod eq;
+pub(crate) mod eq_sweep;
 mod linear;
 mod matern;
 mod quadrature;
@@ -60,7 +61,11 @@ impl KernelGrad {
 pub struct PsiTables {
     /// The inducing inputs, M × D.
     pub z: Mat,
-    /// A law's own numbers for each packed pair i ≤ j.
+    /// Their transpose, D × M.
+    pub(crate) z_t: Mat,
+    /// The transpose in units of the lengthscales, D × M.
+    pub(crate) scaled_t: Mat,
+    /// A law's own numbers for each packed pair i ≤ j, with room for vectors to read past the end.
     pub(crate) pairs: Vec<f64>,
     /// The atoms of a law that consists of them.
     pub(crate) atoms: atoms::Atoms,
@@ -112,14 +117,24 @@ impl Psi {
 pub struct PsiSums {
     /// Gradient contributions that are complete.
     pub grad: KernelGrad,
-    /// A law's own sums over points for each packed pair i ≤ j, turned into gradients by [`Law::finish`].
+    /// A law's own sums over points for each packed pair i ≤ j, turned into gradients by [`Law::finish`]; with room
+    /// for vectors to write zeros past the end.
     pub(crate) pairs: Vec<f64>,
+    /// A law's own gradient with respect to Zᵀ, D × M, turned over by [`Law::finish`].
+    pub(crate) z_t: Mat,
+    /// Working matrix.
+    pub(crate) scratch: Mat,
 }
 
 impl PsiSums {
     /// Zeros of the right shape.
     pub fn zeros(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
-        Self { grad: KernelGrad::zeros(n_inducing, dim_in, n_params), pairs: vec![0.0; tri::packed_len(n_inducing)] }
+        Self {
+            grad: KernelGrad::zeros(n_inducing, dim_in, n_params),
+            pairs: vec![0.0; tri::packed_len(n_inducing) + eq_sweep::PAD],
+            z_t: Mat::zeros(dim_in, n_inducing),
+            scratch: Mat::default(),
+        }
     }
 
     /// Sets everything to zero, keeping the allocations.
@@ -127,6 +142,7 @@ impl PsiSums {
         self.grad.z.fill_zero();
         self.grad.params.fill(0.0);
         self.pairs.fill(0.0);
+        self.z_t.fill_zero();
     }
 
     /// Adds another block's sums.
@@ -135,6 +151,7 @@ impl PsiSums {
         for (a, b) in self.pairs.iter_mut().zip(&other.pairs) {
             *a += b;
         }
+        self.z_t.add_scaled(1.0, &other.z_t);
     }
 }
 
@@ -190,6 +207,28 @@ pub trait Law: Parameters {
         input: InputBar<'_>,
         sums: &mut PsiSums,
     );
+
+    /// K = k(Z, Z) for the inducing inputs of the tables.
+    fn gram(&self, tables: &PsiTables, k: &mut Mat) {
+        self.cross(&tables.z, &tables.z, k);
+    }
+
+    /// Adjoint of [`Law::gram`] for a symmetric `k_bar`: each inducing input appears on both sides.
+    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &Mat, grad: &mut KernelGrad) {
+        let mut left = Mat::zeros(tables.z.rows(), tables.z.cols());
+        self.cross_adjoint(&tables.z, &tables.z, k, k_bar, Some(&mut left), grad);
+        grad.z.add_scaled(1.0, &left);
+    }
+
+    /// k(x_n, z_i) for the inducing inputs of the tables.
+    fn cross_prepared(&self, tables: &PsiTables, x: &Mat, k: &mut Mat) {
+        self.cross(x, &tables.z, k);
+    }
+
+    /// Adjoint of [`Law::cross_prepared`] for known `x`; `k_bar` is destroyed.
+    fn cross_prepared_adjoint(&self, tables: &PsiTables, x: &Mat, k: &Mat, k_bar: &mut Mat, sums: &mut PsiSums) {
+        self.cross_adjoint(x, &tables.z, k, k_bar, None, &mut sums.grad);
+    }
 
     /// Turns the pair sums of [`PsiSums`] into gradients and adds everything to `grad`. A law that keeps no pair sums
     /// has nothing to turn.
@@ -283,14 +322,23 @@ impl Law for Kernel {
         on_law!(self, law => law.psi_adjoint(tables, mean, var, psi, bar, input, sums))
     }
 
+    fn gram(&self, tables: &PsiTables, k: &mut Mat) {
+        on_law!(self, law => law.gram(tables, k))
+    }
+
+    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &Mat, grad: &mut KernelGrad) {
+        on_law!(self, law => law.gram_adjoint(tables, k, k_bar, grad))
+    }
+
+    fn cross_prepared(&self, tables: &PsiTables, x: &Mat, k: &mut Mat) {
+        on_law!(self, law => law.cross_prepared(tables, x, k))
+    }
+
+    fn cross_prepared_adjoint(&self, tables: &PsiTables, x: &Mat, k: &Mat, k_bar: &mut Mat, sums: &mut PsiSums) {
+        on_law!(self, law => law.cross_prepared_adjoint(tables, x, k, k_bar, sums))
+    }
+
     fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
         on_law!(self, law => law.finish(tables, sums, grad))
     }
-}
-
-/// Adjoint of the Gram matrix K = k(Z, Z): each inducing input appears on both sides.
-pub fn gram_adjoint(kernel: &impl Law, z: &Mat, k: &Mat, k_bar: &Mat, grad: &mut KernelGrad) {
-    let mut left = Mat::zeros(z.rows(), z.cols());
-    kernel.cross_adjoint(z, z, k, k_bar, Some(&mut left), grad);
-    grad.z.add_scaled(1.0, &left);
 }

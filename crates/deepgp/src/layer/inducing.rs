@@ -6,18 +6,29 @@
 
 use super::{Layer, LayerGrad, LayerSums};
 use crate::error::Result;
-use crate::kernel::{Law, PsiTables, gram_adjoint};
+use crate::kernel::{Law, PsiTables};
 use crate::linalg::{Cholesky, Jitter, Mat};
 
-/// The inducing inputs of a layer with everything derived from them and the kernel; built once per step.
-#[derive(Debug, Clone)]
+/// The inducing inputs of a layer with everything derived from them and the kernel; refilled once per step.
+#[derive(Debug, Clone, Default)]
 pub struct Inducing {
     /// K_zz without jitter, M × M.
     pub kzz: Mat,
     /// Its factor, with the jitter that was needed.
     pub chol: Cholesky,
+    /// (K_zz + jitter)⁻¹.
+    pub kzz_inv: Mat,
+    /// L⁻ᵀ.
+    pub l_inv_t: Mat,
     /// Tables of the kernel's expectations.
     pub tables: PsiTables,
+}
+
+/// Working matrices of [`Inducing::adjoint`].
+#[derive(Debug, Clone, Default)]
+pub struct InducingScratch {
+    half: Mat,
+    kzz_bar: Mat,
 }
 
 impl Inducing {
@@ -26,18 +37,36 @@ impl Inducing {
     /// # Errors
     /// [`crate::Error::NotPositiveDefinite`] if K_zz cannot be factored even with the largest jitter.
     pub fn new(layer: &Layer, jitter: Jitter) -> Result<Self> {
-        let (mut kzz, mut tables) = (Mat::default(), PsiTables::default());
-        layer.kernel.cross(&layer.z, &layer.z, &mut kzz);
-        let chol = Cholesky::with_jitter(&kzz, jitter, "K_zz")?;
-        layer.kernel.prepare(&layer.z, &mut tables);
-        Ok(Self { kzz, chol, tables })
+        let mut out = Self::default();
+        out.refill(layer, jitter)?;
+        Ok(out)
     }
 
-    /// Adjoint: from ∂F/∂L and the sums over points to the layer's parameters.
-    pub fn adjoint(&self, layer: &Layer, l_bar: &Mat, sums: &LayerSums, grad: &mut LayerGrad) {
+    /// [`Inducing::new`] into existing memory; after an error the contents are not to be used.
+    ///
+    /// # Errors
+    /// As [`Inducing::new`].
+    pub fn refill(&mut self, layer: &Layer, jitter: Jitter) -> Result<()> {
+        layer.kernel.prepare(&layer.z, &mut self.tables);
+        layer.kernel.gram(&self.tables, &mut self.kzz);
+        self.chol.refill_with_jitter(&self.kzz, jitter, "K_zz")?;
+        self.chol.inverse_into(&mut self.kzz_inv);
+        self.chol.l_inv().transpose_into(&mut self.l_inv_t);
+        Ok(())
+    }
+
+    /// Adjoint: from Φ = LᵀL̄ (destroyed) and the sums over points to the layer's parameters.
+    pub fn adjoint(
+        &self,
+        layer: &Layer,
+        phi: &mut Mat,
+        sums: &LayerSums,
+        scratch: &mut InducingScratch,
+        grad: &mut LayerGrad,
+    ) {
         layer.kernel.finish(&self.tables, &sums.psi, &mut grad.kernel);
-        let kzz_bar = self.chol.adjoint(l_bar);
-        gram_adjoint(&layer.kernel, &layer.z, &self.kzz, &kzz_bar, &mut grad.kernel);
+        self.chol.adjoint_whitened(phi, &mut scratch.half, &mut scratch.kzz_bar);
+        layer.kernel.gram_adjoint(&self.tables, &self.kzz, &scratch.kzz_bar, &mut grad.kernel);
         grad.noise_var += sums.noise_var;
     }
 }

@@ -6,7 +6,8 @@
 
 use super::{Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR};
 use crate::kernel::Law;
-use crate::linalg::{Mat, Op, dot, mul, mul_add, tri};
+use crate::linalg::tile::{Left, Part, product};
+use crate::linalg::{Mat, dot, tri};
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +22,7 @@ pub struct KnownTape {
     pub var: Mat,
     /// Which variances were held at the floor.
     floored: Vec<bool>,
-    /// Working matrices of the adjoint, N × M.
+    /// Working matrices of the adjoint, N × M, N × M and M × M.
     k_bar: Mat,
     weighted: Mat,
     square: Mat,
@@ -31,21 +32,21 @@ impl KnownTape {
     /// Output moments for the rows of `x` (N × D_in). Cost: O(N M (D_in + M D_out)).
     pub fn forward(&mut self, layer: &Layer, inducing: &Inducing, projection: &Projection, x: &Mat) {
         let (n_rows, d_out) = (x.rows(), layer.dim_out);
-        layer.kernel.cross(x, &inducing.tables.z, &mut self.k);
-        // m = k_xz A
-        mul(&mut self.mean, &self.k, Op::Id, &projection.a, Op::T);
+        layer.kernel.cross_prepared(&inducing.tables, x, &mut self.k);
+        self.mean.reset(n_rows, d_out);
         self.var.reset(n_rows, d_out);
         self.floored.clear();
         self.floored.resize(n_rows * d_out, false);
         self.k_c.resize_with(d_out, Mat::default);
-        for (d, k_c) in self.k_c.iter_mut().enumerate() {
-            mul(k_c, &self.k, Op::Id, &projection.c[d], Op::Id);
+        for (k_c, c) in self.k_c.iter_mut().zip(&projection.c) {
+            product(k_c, false, Left::plain(&self.k, Part::Full), (c, Part::Full), Part::Full);
         }
         for n in 0..n_rows {
-            let k_xx = layer.kernel.diag(x.row(n));
+            let (k, k_xx) = (self.k.row(n), layer.kernel.diag(x.row(n)));
             for d in 0..d_out {
-                // v = k_xx + k_xz C k_zx
-                let v = k_xx + dot(self.k.row(n), self.k_c[d].row(n));
+                // m = k_xz A,   v = k_xx + k_xz C k_zx
+                self.mean[(n, d)] = dot(k, projection.a.row(d));
+                let v = k_xx + dot(k, self.k_c[d].row(n));
                 let floor = VARIANCE_FLOOR * k_xx;
                 // Written so that NaN stays NaN.
                 let below = v < floor;
@@ -54,7 +55,7 @@ impl KnownTape {
             }
         }
         if let Some(w) = layer.mean.weights() {
-            mul_add(&mut self.mean, 1.0, x, Op::Id, w, Op::Id);
+            product(&mut self.mean, true, Left::plain(x, Part::Full), (w, Part::Full), Part::Full);
         }
     }
 
@@ -75,41 +76,45 @@ impl KnownTape {
         let (mean_bar, var_bar) = bar;
         let (n_rows, m, d_out) = (x.rows(), layer.n_inducing(), layer.dim_out);
         // k̄ = mean_bar · A, then 2 b C k
-        mul(&mut self.k_bar, mean_bar, Op::Id, &projection.a, Op::Id);
+        product(&mut self.k_bar, false, Left::plain(mean_bar, Part::Full), (&projection.a, Part::Full), Part::Full);
         for d in 0..d_out {
             self.weighted.reset(n_rows, m);
             for n in 0..n_rows {
                 sums.noise_var += var_bar[(n, d)];
-                let held = self.floored[n * d_out + d];
-                sums.floored += usize::from(held);
-                let b = if held { 0.0 } else { var_bar[(n, d)] };
-                let k_n = self.k.row(n);
+                sums.floored += usize::from(self.floored[n * d_out + d]);
+                let b = self.passed(var_bar, n, d);
                 for (k_bar, k_c) in self.k_bar.row_mut(n).iter_mut().zip(self.k_c[d].row(n)) {
                     *k_bar += 2.0 * b * k_c;
                 }
-                for (w, k) in self.weighted.row_mut(n).iter_mut().zip(k_n) {
+                for (w, k) in self.weighted.row_mut(n).iter_mut().zip(self.k.row(n)) {
                     *w = b * k;
                 }
             }
             // C̄ = Σ b k kᵀ
-            mul(&mut self.square, &self.weighted, Op::T, &self.k, Op::Id);
+            let left = Left::transposed(&self.weighted, Part::Full);
+            product(&mut self.square, false, left, (&self.k, Part::Full), Part::Upper);
             add_packed(&self.square, &mut sums.c[d]);
             // g̃ = a k, and the sums of g̃ and g̃ g̃ᵀ
             for n in 0..n_rows {
                 let a = mean_bar[(n, d)];
                 for ((w, k), sum) in self.weighted.row_mut(n).iter_mut().zip(self.k.row(n)).zip(sums.a.row_mut(d)) {
                     *w = a * k;
-                    *sum += a * k;
+                    *sum += *w;
                 }
             }
-            mul_add(&mut sums.outer[d], 1.0, &self.weighted, Op::T, &self.weighted, Op::Id);
+            let left = Left::transposed(&self.weighted, Part::Full);
+            product(&mut sums.outer[d], true, left, (&self.weighted, Part::Full), Part::Upper);
         }
-        let grad = &mut sums.psi.grad;
-        layer.kernel.cross_adjoint(x, &inducing.tables.z, &self.k, &self.k_bar, None, grad);
+        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, &mut self.k_bar, &mut sums.psi);
         for n in 0..n_rows {
-            let diag_bar = (0..d_out).map(|d| if self.floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] }).sum();
-            layer.kernel.diag_adjoint(x.row(n), diag_bar, None, &mut grad.params);
+            let diag_bar = (0..d_out).map(|d| self.passed(var_bar, n, d)).sum();
+            layer.kernel.diag_adjoint(x.row(n), diag_bar, None, &mut sums.psi.grad.params);
         }
+    }
+
+    /// ∂F/∂v of a point and output, or 0 where the variance was held at the floor.
+    fn passed(&self, var_bar: &Mat, n: usize, d: usize) -> f64 {
+        if self.floored[n * var_bar.cols() + d] { 0.0 } else { var_bar[(n, d)] }
     }
 }
 

@@ -6,9 +6,9 @@ mod projection;
 mod random;
 mod sums;
 
-pub use inducing::Inducing;
+pub use inducing::{Inducing, InducingScratch};
 pub use known::KnownTape;
-pub use projection::Projection;
+pub use projection::{Projection, ProjectionBack, whiten};
 pub use random::RandomTape;
 pub use sums::{LayerGrad, LayerSums};
 

@@ -7,10 +7,12 @@
 
 use super::{Inducing, LayerSums};
 use crate::gauss::{Moments, MomentsBar};
-use crate::linalg::{Mat, Op, dot, mul, mul_add, tri};
+use crate::kernel::eq_sweep::PAD;
+use crate::linalg::tile::{Left, Part, mirror, product};
+use crate::linalg::{Mat, dot, tri};
 
-/// A, C and B for each output of a layer.
-#[derive(Debug, Clone)]
+/// A, C and B for each output of a layer; kept and refilled from step to step.
+#[derive(Debug, Clone, Default)]
 pub struct Projection {
     /// A, one row of M per output.
     pub a: Mat,
@@ -18,70 +20,106 @@ pub struct Projection {
     pub c: Vec<Mat>,
     /// B as packed weights ([`tri::pack_weights`]), so that ⟨B, Ψ₂⟩ is a plain dot product.
     pub b: Vec<Vec<f64>>,
+    /// E = (L C)⁻¹ of one output.
+    e: Mat,
+}
+
+/// Working matrices of [`Projection::adjoint`], and its results.
+#[derive(Debug, Clone, Default)]
+pub struct ProjectionBack {
+    /// ∂F/∂(μ, S) per output.
+    pub bars: Vec<MomentsBar>,
+    /// Φ = LᵀL̄; its lower triangle has meaning.
+    pub phi: Mat,
+    c_bar: Mat,
+    half: Mat,
 }
 
 impl Projection {
     /// Projects one Gaussian per output. Cost: O(M³) per output.
     pub fn new(inducing: &Inducing, q: &[Moments]) -> Self {
-        let l_inv = inducing.chol.l_inv();
-        let m = l_inv.rows();
-        let mut a = Mat::zeros(q.len(), m);
-        let (mut c, mut b) = (Vec::with_capacity(q.len()), Vec::with_capacity(q.len()));
-        let mut half = Mat::default();
-        for (d, q) in q.iter().enumerate() {
-            // A = L⁻ᵀ μ
-            for (k, mean) in q.mean.iter().enumerate() {
-                for (a, l) in a.row_mut(d).iter_mut().zip(l_inv.row(k)) {
-                    *a += l * mean;
-                }
-            }
-            // C = L⁻ᵀ (S − I) L⁻¹
-            let mut excess = q.cov.clone();
-            for i in 0..m {
-                excess[(i, i)] -= 1.0;
-            }
-            let mut c_d = Mat::default();
-            mul(&mut half, l_inv, Op::T, &excess, Op::Id);
-            mul(&mut c_d, &half, Op::Id, l_inv, Op::Id);
-            // B = C + A Aᵀ
-            let a_d = a.row(d);
-            let full = Mat::from_fn(m, m, |i, j| c_d[(i, j)] + a_d[i] * a_d[j]);
-            let mut b_d = vec![0.0; tri::packed_len(m)];
-            tri::pack_weights(&full, &mut b_d);
-            c.push(c_d);
-            b.push(b_d);
-        }
-        Self { a, c, b }
+        let mut out = Self::default();
+        out.refill(inducing, q);
+        out
     }
 
-    /// Adjoint: from sums over points of ∂F/∂A and ∂F/∂C to ∂F/∂(μ, S) per output, adding ∂F/∂L to `l_bar`.
+    /// [`Projection::new`] into existing memory.
+    ///
+    /// With the precision of q factored as C_q C_qᵀ = S⁻¹ and E = C_q⁻¹ L⁻¹, lower triangular:
     ///
     /// ```text
-    /// μ̄ = L⁻¹ Ā        S̄ = L⁻¹ C̄ L⁻ᵀ        L̄ −= L⁻ᵀ Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)
+    /// A = Eᵀ (C_q⁻¹ s η)        C = EᵀE − K⁻¹
     /// ```
-    /// The same for known and for random inputs, since k kᵀ takes the place of Ψ₂. Only the lower triangle of `l_bar`
-    /// has meaning.
-    pub fn adjoint(inducing: &Inducing, q: &[Moments], sums: &LayerSums, l_bar: &mut Mat) -> Vec<MomentsBar> {
+    pub fn refill(&mut self, inducing: &Inducing, q: &[Moments]) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
-        let (mut c_bar, mut half, mut inner) = (Mat::zeros(m, m), Mat::default(), Mat::zeros(m, m));
-        let mut bars = Vec::with_capacity(q.len());
+        self.a.reset(q.len(), m);
+        self.c.resize_with(q.len(), Mat::default);
+        self.b.resize_with(q.len(), Vec::new);
         for (d, q) in q.iter().enumerate() {
-            let mean_bar: Vec<f64> = (0..m).map(|i| dot(&l_inv.row(i)[..=i], &sums.a.row(d)[..=i])).collect();
-            sums.c_full(d, &mut c_bar);
-            let mut cov_bar = Mat::default();
-            mul(&mut half, l_inv, Op::Id, &c_bar, Op::Id);
-            mul(&mut cov_bar, &half, Op::Id, l_inv, Op::T);
-            mul_add(&mut inner, 2.0, &q.cov, Op::Id, &cov_bar, Op::Id);
-            inner.add_scaled(-2.0, &cov_bar);
-            for i in 0..m {
-                for (out, bar) in inner.row_mut(i).iter_mut().zip(&mean_bar) {
-                    *out += q.mean[i] * bar;
+            self.e.clone_from(l_inv);
+            q.precision.solve_lower(&mut self.e);
+            let a = self.a.row_mut(d);
+            for (k, w) in q.half_mean.iter().enumerate() {
+                for (a, e) in a.iter_mut().zip(&self.e.row(k)[..=k]) {
+                    *a += e * w;
                 }
             }
-            bars.push(MomentsBar { mean: mean_bar, cov: cov_bar, log_partition: 0.0 });
+            let c = &mut self.c[d];
+            product(c, false, Left::transposed(&self.e, Part::Upper), (&self.e, Part::Lower), Part::Upper);
+            mirror(c, Part::Upper);
+            c.add_scaled(-1.0, &inducing.kzz_inv);
+            // B = C + A Aᵀ, packed with off-diagonal entries doubled
+            let (a, b) = (self.a.row(d), &mut self.b[d]);
+            b.resize(tri::packed_len(m) + PAD, 0.0);
+            let mut p = 0;
+            for i in 0..m {
+                let row = &mut b[p..p + m - i];
+                for ((b, c), a_j) in row.iter_mut().zip(&c.row(i)[i..]).zip(&a[i..]) {
+                    *b = 2.0 * (c + a[i] * a_j);
+                }
+                row[0] *= 0.5;
+                p += m - i;
+            }
         }
-        mul_add(l_bar, -1.0, l_inv, Op::T, &inner, Op::Id);
-        bars
     }
+
+    /// Adjoint: from sums over points of ∂F/∂A and ∂F/∂C to ∂F/∂(μ, S) per output and to Φ = LᵀL̄ of the layer, all
+    /// into `back`.
+    ///
+    /// ```text
+    /// μ̄ = L⁻¹ Ā        S̄ = L⁻¹ C̄ L⁻ᵀ        Φ = −Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)
+    /// ```
+    /// The same for known and for random inputs, since k kᵀ takes the place of Ψ₂.
+    pub fn adjoint(inducing: &Inducing, q: &[Moments], sums: &LayerSums, back: &mut ProjectionBack) {
+        let l_inv = inducing.chol.l_inv();
+        let m = l_inv.rows();
+        back.bars.resize_with(q.len(), MomentsBar::default);
+        back.phi.reset(m, m);
+        back.c_bar.reset(m, m);
+        for (d, (q, bar)) in q.iter().zip(&mut back.bars).enumerate() {
+            bar.log_partition = 0.0;
+            bar.mean.clear();
+            bar.mean.extend((0..m).map(|i| dot(&l_inv.row(i)[..=i], &sums.a.row(d)[..=i])));
+            sums.c_full(d, &mut back.c_bar);
+            whiten(inducing, &back.c_bar, &mut back.half, &mut bar.cov);
+            // S S̄, then −2 (S S̄ − S̄) − μ μ̄ᵀ
+            product(&mut back.half, false, Left::plain(&q.cov, Part::Full), (&bar.cov, Part::Full), Part::Lower);
+            for i in 0..m {
+                let phi = &mut back.phi.row_mut(i)[..=i];
+                let products = back.half.row(i).iter().zip(bar.cov.row(i)).zip(&bar.mean);
+                for (phi, ((s_bar, bar), mean_bar)) in phi.iter_mut().zip(products) {
+                    *phi -= 2.0 * (s_bar - bar) + q.mean[i] * mean_bar;
+                }
+            }
+        }
+    }
+}
+
+/// `out = L⁻¹ X L⁻ᵀ` for a symmetric X (all of it is read): from a gradient on the inducing outputs' own scale to the
+/// whitened one.
+pub fn whiten(inducing: &Inducing, x: &Mat, half: &mut Mat, out: &mut Mat) {
+    product(half, false, Left::plain(inducing.chol.l_inv(), Part::Lower), (x, Part::Full), Part::Full);
+    product(out, false, Left::plain(half, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Lower);
+    mirror(out, Part::Lower);
 }

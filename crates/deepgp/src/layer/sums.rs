@@ -1,7 +1,9 @@
 //! Sums over points that a layer's adjoint and its site updates need: all that a block of points leaves behind.
 
 use super::Layer;
+use crate::kernel::eq_sweep::PAD;
 use crate::kernel::{KernelGrad, PsiSums};
+use crate::linalg::tile::{Part, mirror};
 use crate::linalg::{Mat, tri};
 use crate::param::Parameters;
 
@@ -15,6 +17,13 @@ pub struct LayerGrad {
 }
 
 impl LayerGrad {
+    /// Sets everything to zero, keeping the allocations.
+    pub fn clear(&mut self) {
+        self.kernel.z.fill_zero();
+        self.kernel.params.fill(0.0);
+        self.noise_var = 0.0;
+    }
+
     /// Zeros of the right shape.
     pub fn zeros(layer: &Layer) -> Self {
         let params = layer.kernel.n_params();
@@ -22,14 +31,14 @@ impl LayerGrad {
     }
 }
 
-/// Sums over points for one layer. With a = ∂log Z/∂m, b = ∂log Z/∂v of an output and g̃ = ∂log Z/∂A of a point:
+/// Sums over points for one layer, where a = ∂log Z/∂m and b = ∂log Z/∂v of an output and g̃ = ∂log Z/∂A of a point.
 #[derive(Debug, Clone)]
 pub struct LayerSums {
     /// Σ g̃, one row of M per output.
     pub a: Mat,
-    /// Σ b Ψ₂ per output, packed.
+    /// Σ b Ψ₂ per output, packed, with room for vectors to write zeros past the end.
     pub c: Vec<Vec<f64>>,
-    /// Σ g̃ g̃ᵀ, M × M per output.
+    /// Σ g̃ g̃ᵀ, M × M per output; its upper triangle has meaning.
     pub outer: Vec<Mat>,
     /// What the kernel's adjoint gathers.
     pub psi: PsiSums,
@@ -45,7 +54,7 @@ impl LayerSums {
         let (m, d_out) = (layer.n_inducing(), layer.dim_out);
         Self {
             a: Mat::zeros(d_out, m),
-            c: vec![vec![0.0; tri::packed_len(m)]; d_out],
+            c: vec![vec![0.0; tri::packed_len(m) + PAD]; d_out],
             outer: vec![Mat::zeros(m, m); d_out],
             psi: PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
             noise_var: 0.0,
@@ -77,6 +86,12 @@ impl LayerSums {
         self.psi.add(&other.psi);
         self.noise_var += other.noise_var;
         self.floored += other.floored;
+    }
+
+    /// Σ g̃ g̃ᵀ of output `d` as a full symmetric matrix.
+    pub fn outer_full(&self, d: usize, full: &mut Mat) {
+        full.clone_from(&self.outer[d]);
+        mirror(full, Part::Upper);
     }
 
     /// Σ b Ψ₂ of output `d` as a full symmetric matrix.

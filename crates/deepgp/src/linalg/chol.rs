@@ -1,12 +1,8 @@
 //! Cholesky factors with recorded jitter, and what is asked of them: inverse, log determinant, adjoint.
 
-use super::dense::{end_vector_code, view, view_mut};
-use super::{Mat, Op, mul};
+use super::Mat;
+use super::tile::{Left, Part, cholesky_upper, mirror, product, solve_lower_in_place};
 use crate::error::{Error, Result};
-use faer::Par;
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
-use faer::linalg::triangular_inverse::invert_lower_triangular;
 
 /// What is added to the diagonal of a Gram matrix before it is factored.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -44,10 +40,12 @@ impl Jitter {
 /// How often the jitter may be raised tenfold before a matrix is given up.
 const MAX_RAISES: usize = 6;
 
-/// `L Lᵀ = K + jitter`, with L⁻¹. All matrices M × M; L and L⁻¹ have zeros above the diagonal.
+/// `L Lᵀ = K + jitter`, with L⁻¹. All matrices M × M; kept and refilled from step to step.
 #[derive(Debug, Clone, Default)]
 pub struct Cholesky {
-    l: Mat,
+    /// U = Lᵀ, above and on the diagonal.
+    u: Mat,
+    inv_diag: Vec<f64>,
     l_inv: Mat,
     jitter: Jitter,
     raises: usize,
@@ -61,17 +59,27 @@ impl Cholesky {
     /// # Errors
     /// [`Error::NotPositiveDefinite`] naming `what` if the largest jitter does not help or `k` is not finite.
     pub fn with_jitter(k: &Mat, jitter: Jitter, what: &'static str) -> Result<Self> {
-        let mut chol = Self { jitter, ..Self::default() };
+        let mut chol = Self::default();
+        chol.refill_with_jitter(k, jitter, what)?;
+        Ok(chol)
+    }
+
+    /// [`Cholesky::with_jitter`] into existing memory; after an error the contents are not to be used.
+    ///
+    /// # Errors
+    /// As [`Cholesky::with_jitter`].
+    pub fn refill_with_jitter(&mut self, k: &Mat, jitter: Jitter, what: &'static str) -> Result<()> {
+        (self.jitter, self.raises) = (jitter, 0);
         loop {
-            let amount = chol.jitter.amount(k);
-            match chol.factor(k, amount) {
-                Ok(()) => return Ok(chol),
-                Err(pivot) if chol.raises == MAX_RAISES || !amount.is_finite() => {
+            let amount = self.jitter.amount(k);
+            match self.factor(k, 1.0, amount) {
+                Ok(()) => return Ok(()),
+                Err(pivot) if self.raises == MAX_RAISES || !amount.is_finite() => {
                     return Err(Error::NotPositiveDefinite { what, layer: None, output: None, pivot, jitter: amount });
                 }
                 Err(_) => {
-                    chol.jitter = chol.jitter.raised();
-                    chol.raises += 1;
+                    self.jitter = self.jitter.raised();
+                    self.raises += 1;
                 }
             }
         }
@@ -82,52 +90,59 @@ impl Cholesky {
     /// # Errors
     /// [`Error::NotPositiveDefinite`] naming `what`.
     pub fn new(k: &Mat, what: &'static str) -> Result<Self> {
-        let mut chol = Self { jitter: Jitter::Absolute(0.0), ..Self::default() };
-        match chol.factor(k, 0.0) {
-            Ok(()) => Ok(chol),
-            Err(pivot) => Err(Error::NotPositiveDefinite { what, layer: None, output: None, pivot, jitter: 0.0 }),
-        }
+        let mut chol = Self::default();
+        chol.refill_shifted(k, 1.0, 0.0, what)?;
+        Ok(chol)
+    }
+
+    /// Factors `scale · k + shift · I` into existing memory; after an error the contents are not to be used.
+    ///
+    /// # Errors
+    /// [`Error::NotPositiveDefinite`] naming `what`.
+    pub fn refill_shifted(&mut self, k: &Mat, scale: f64, shift: f64, what: &'static str) -> Result<()> {
+        (self.jitter, self.raises) = (Jitter::Absolute(0.0), 0);
+        self.factor(k, scale, shift).map_err(|pivot| Error::NotPositiveDefinite {
+            what,
+            layer: None,
+            output: None,
+            pivot,
+            jitter: 0.0,
+        })
     }
 
     /// One attempt; `Err` holds the first pivot that failed.
-    fn factor(&mut self, k: &Mat, jitter: f64) -> std::result::Result<(), usize> {
+    fn factor(&mut self, k: &Mat, scale: f64, shift: f64) -> std::result::Result<(), usize> {
         let m = k.rows();
-        self.l = k.clone();
-        for i in 0..m {
-            self.l[(i, i)] += jitter;
+        self.u.reset(m, m);
+        for (u, k) in self.u.as_mut_slice().iter_mut().zip(k.as_slice()) {
+            *u = scale * k;
         }
-        let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(m, Par::Seq, Default::default()));
-        let factored = cholesky_in_place(
-            view_mut(&mut self.l),
-            LltRegularization::default(),
-            Par::Seq,
-            MemStack::new(&mut memory),
-            Default::default(),
-        )
-        .map_err(|LltError::NonPositivePivot { index }| index);
-        end_vector_code();
-        factored?;
         for i in 0..m {
-            self.l.row_mut(i)[i + 1..].fill(0.0);
-            // A factor of NaNs or of infinities is a failure too.
-            if !(self.l[(i, i)] > 0.0 && self.l[(i, i)].is_finite()) {
-                return Err(i);
-            }
+            self.u[(i, i)] += shift;
         }
+        cholesky_upper(&mut self.u, &mut self.inv_diag)?;
         self.l_inv.reset(m, m);
-        invert_lower_triangular(view_mut(&mut self.l_inv), view(&self.l), Par::Seq);
-        end_vector_code();
+        for i in 0..m {
+            self.l_inv[(i, i)] = 1.0;
+        }
+        solve_lower_in_place(&self.u, &self.inv_diag, &mut self.l_inv);
         if self.l_inv.as_slice().iter().all(|v| v.is_finite()) { Ok(()) } else { Err(m) }
     }
 
-    /// L.
-    pub fn l(&self) -> &Mat {
-        &self.l
+    /// L, copied.
+    pub fn l(&self) -> Mat {
+        let m = self.u.rows();
+        Mat::from_fn(m, m, |i, j| if j <= i { self.u[(j, i)] } else { 0.0 })
     }
 
-    /// L⁻¹.
+    /// L⁻¹, with zeros above the diagonal.
     pub fn l_inv(&self) -> &Mat {
         &self.l_inv
+    }
+
+    /// X ← L⁻¹ X for a lower triangular X.
+    pub fn solve_lower(&self, x: &mut Mat) {
+        solve_lower_in_place(&self.u, &self.inv_diag, x);
     }
 
     /// The jitter that was needed, and how often it was raised to get there.
@@ -137,39 +152,56 @@ impl Cholesky {
 
     /// log |K + jitter|.
     pub fn log_det(&self) -> f64 {
-        2.0 * (0..self.l.rows()).map(|i| self.l[(i, i)].ln()).sum::<f64>()
+        // A product of a few pivots at a time: logarithms cost more than the factorisation's own last column.
+        -2.0 * self.inv_diag.chunks(4).map(|c| c.iter().product::<f64>().ln()).sum::<f64>()
     }
 
-    /// (K + jitter)⁻¹ = L⁻ᵀ L⁻¹.
+    /// (K + jitter)⁻¹ = L⁻ᵀ L⁻¹, into `out`.
+    pub fn inverse_into(&self, out: &mut Mat) {
+        let upper = Left::transposed(&self.l_inv, Part::Upper);
+        product(out, false, upper, (&self.l_inv, Part::Lower), Part::Upper);
+        mirror(out, Part::Upper);
+    }
+
+    /// (K + jitter)⁻¹.
     pub fn inverse(&self) -> Mat {
         let mut out = Mat::default();
-        mul(&mut out, &self.l_inv, Op::T, &self.l_inv, Op::Id);
+        self.inverse_into(&mut out);
         out
     }
 
-    /// Adjoint of the factorisation, from ∂F/∂L to the symmetric ∂F/∂K.
+    /// Adjoint of the factorisation, from ∂F/∂L to the symmetric ∂F/∂K. Only the lower triangle of `l_bar` is read.
+    pub fn adjoint(&self, l_bar: &Mat) -> Mat {
+        let m = self.u.rows();
+        let (l, lower) = (self.l(), Mat::from_fn(m, m, |i, j| if j <= i { l_bar[(i, j)] } else { 0.0 }));
+        let (mut phi, mut k_bar) = (Mat::default(), Mat::default());
+        product(&mut phi, false, Left::transposed(&l, Part::Upper), (&lower, Part::Lower), Part::Full);
+        self.adjoint_whitened(&mut phi, &mut Mat::default(), &mut k_bar);
+        k_bar
+    }
+
+    /// The same from Φ = LᵀL̄, whose lower triangle is read; `phi` and `half` are destroyed.
     ///
     /// ```text
     /// K̄ = ½ L⁻ᵀ (Φ + Φᵀ) L⁻¹,   Φ = lower triangle of LᵀL̄ with its diagonal halved
     /// ```
-    /// A jitter that scales with the diagonal of K passes its share on. Only the lower triangle of `l_bar` is read.
+    /// A jitter that scales with the diagonal of K passes its share on.
     /// Reference: Murray (2016), Differentiation of the Cholesky decomposition, eq. 10.
-    pub fn adjoint(&self, l_bar: &Mat) -> Mat {
-        let m = self.l.rows();
-        let lower = Mat::from_fn(m, m, |i, j| if j <= i { l_bar[(i, j)] } else { 0.0 });
-        let mut phi = Mat::default();
-        mul(&mut phi, &self.l, Op::T, &lower, Op::Id);
+    pub fn adjoint_whitened(&self, phi: &mut Mat, half: &mut Mat, k_bar: &mut Mat) {
+        let m = self.u.rows();
         // ½ (Φ + Φᵀ): the diagonal of Φ is halved, so the sum has it once.
-        let symmetric = Mat::from_fn(m, m, |i, j| 0.5 * if i >= j { phi[(i, j)] } else { phi[(j, i)] });
-        let (mut half, mut k_bar) = (Mat::default(), Mat::default());
-        mul(&mut half, &self.l_inv, Op::T, &symmetric, Op::Id);
-        mul(&mut k_bar, &half, Op::Id, &self.l_inv, Op::Id);
+        for i in 0..m {
+            phi.row_mut(i)[..=i].iter_mut().for_each(|v| *v *= 0.5);
+        }
+        mirror(phi, Part::Lower);
+        product(half, false, Left::plain(phi, Part::Full), (&self.l_inv, Part::Lower), Part::Full);
+        product(k_bar, false, Left::transposed(&self.l_inv, Part::Upper), (half, Part::Full), Part::Upper);
+        mirror(k_bar, Part::Upper);
         if let Jitter::Relative(e) = self.jitter {
             let share = e * (0..m).map(|i| k_bar[(i, i)]).sum::<f64>() / m as f64;
             for i in 0..m {
                 k_bar[(i, i)] += share;
             }
         }
-        k_bar
     }
 }

@@ -145,7 +145,19 @@ impl Mat {
 
     /// The transpose, copied.
     pub fn transpose(&self) -> Self {
-        Self::from_fn(self.cols, self.rows, |i, j| self[(j, i)])
+        let mut out = Self::default();
+        self.transpose_into(&mut out);
+        out
+    }
+
+    /// The transpose, into existing memory.
+    pub fn transpose_into(&self, out: &mut Mat) {
+        out.reset(self.cols, self.rows);
+        for (i, row) in self.data.chunks_exact(self.cols.max(1)).enumerate() {
+            for (j, v) in row.iter().enumerate() {
+                out.data[j * self.rows + i] = *v;
+            }
+        }
     }
 
     /// `self += scale * other`, entry by entry.

@@ -4,6 +4,7 @@ mod chol;
 mod dense;
 pub(crate) mod hermite;
 mod mat;
+pub mod tile;
 pub mod tri;
 
 pub use chol::{Cholesky, Jitter};

@@ -1,0 +1,508 @@
+//! Ψ₂ of the exponentiated quadratic law for a few points at a time, fused with what a layer does to it.
+//!
+//! The plain form stands in `eq.rs`; this one gives the same numbers (a test compares them) several times faster: tables
+//! and weights are loaded once for [`GROUP`] points, exponentials are taken in registers, and no Ψ₂ leaves the cache.
+//!
+//! ```text
+//! forward    Ψ₂ᵢⱼ = exp(T_ij + γ_i + γ_j − ½ Σ_q w_iq w_jq + const)      w = (z − m)/√e,  γ = −¼ Σ w²,  e = ℓ² + 2v
+//!            q_d = ⟨B_d, Ψ₂⟩
+//! backward   F = ½ (Σ_d b_d B_d) ∘ Ψ₂       C̄_d += b_d Ψ₂       Σ_n F       y_d = Ψ₂ A_d       r = F 1,  F w_q
+//! ```
+//! B is packed with off-diagonal entries doubled, so F is the symmetric matrix ∂(Σ b q)/∂log Ψ₂.
+
+use super::{Eq, InputBar, Law, PsiSums, PsiTables};
+use crate::linalg::{Mat, tri};
+use crate::simd::{Job, Lanes, run};
+
+/// Points per sweep.
+pub const GROUP: usize = 4;
+/// Numbers that vectors may read or write past the end of a row.
+pub(crate) const PAD: usize = 8;
+
+/// The working memory of a sweep.
+#[derive(Debug, Clone, Default)]
+pub struct EqSweep {
+    m: usize,
+    dim: usize,
+    d_out: usize,
+    /// w, per point D rows of M + PAD.
+    w: Vec<f64>,
+    /// γ, per point a row of M + PAD.
+    gamma: Vec<f64>,
+    /// The constant of the exponent, per point.
+    base: [f64; GROUP],
+    /// 1/√e, per point D numbers.
+    inv_sqrt_e: Vec<f64>,
+    /// Ψ₂, per point a packed triangle and PAD.
+    psi2: Vec<f64>,
+    /// F, per point a packed triangle and PAD.
+    f: Vec<f64>,
+    /// r and F w_q, per point D + 1 rows of M + PAD.
+    f_w: Vec<f64>,
+    /// Ψ₂ A_d, per point D_out rows of M + PAD.
+    y: Vec<f64>,
+    /// A, D_out rows of M + PAD.
+    a: Vec<f64>,
+}
+
+impl EqSweep {
+    /// Makes room for M inducing inputs, D input and D_out output dimensions.
+    pub fn resize(&mut self, m: usize, dim: usize, d_out: usize) {
+        if (self.m, self.dim, self.d_out) == (m, dim, d_out) && !self.psi2.is_empty() {
+            return;
+        }
+        (self.m, self.dim, self.d_out) = (m, dim, d_out);
+        let (row, packed) = (m + PAD, tri::packed_len(m) + PAD);
+        let sized = |n: usize| vec![0.0; GROUP * n];
+        (self.w, self.gamma, self.inv_sqrt_e) = (sized(dim * row), sized(row), sized(dim));
+        (self.psi2, self.f) = (sized(packed), sized(packed));
+        (self.f_w, self.y) = (sized((dim + 1) * row), sized(d_out * row));
+        self.a = vec![0.0; d_out * row];
+    }
+
+    /// Ψ₂ of point `g` as a packed triangle.
+    pub fn psi2(&self, g: usize) -> &[f64] {
+        let packed = tri::packed_len(self.m);
+        &self.psi2[g * (packed + PAD)..][..packed]
+    }
+
+    /// Ψ₂ A_d of point `g`, after [`EqSweep::backward`].
+    pub fn psi2_a(&self, g: usize, d: usize) -> &[f64] {
+        &self.y[(g * self.d_out + d) * (self.m + PAD)..][..self.m]
+    }
+
+    /// Ψ₂ of the first `n` rows of the input, and ⟨B_d, Ψ₂⟩ into `dots` (points × outputs).
+    pub fn forward(
+        &mut self,
+        law: &Eq,
+        tables: &PsiTables,
+        b: &[Vec<f64>],
+        input: (&Mat, &Mat, usize),
+        dots: &mut Mat,
+    ) {
+        let (mean, var, n) = input;
+        let (m, dim) = (self.m, self.dim);
+        let row = m + PAD;
+        for g in 0..n {
+            let mut log_scale = 0.0;
+            let gamma = &mut self.gamma[g * row..][..m];
+            gamma.fill(0.0);
+            for q in 0..dim {
+                let l2 = law.lengthscale[q] * law.lengthscale[q];
+                let inv = 1.0 / (l2 + 2.0 * var[(g, q)]).sqrt();
+                log_scale += (law.lengthscale[q] * inv).ln();
+                self.inv_sqrt_e[g * dim + q] = inv;
+                let w = &mut self.w[(g * dim + q) * row..][..m];
+                for ((w, gamma), z) in w.iter_mut().zip(gamma.iter_mut()).zip(tables.z_t.row(q)) {
+                    *w = (z - mean[(g, q)]) * inv;
+                    *gamma -= 0.25 * *w * *w;
+                }
+            }
+            self.base[g] = log_scale;
+        }
+        assert!(tables.pairs.len() >= tri::packed_len(m) + PAD, "the pair table is padded");
+        let packed = tri::packed_len(m) + PAD;
+        for (g, count) in groups(n) {
+            let job = ExpSweep {
+                m,
+                dim,
+                pairs: tables.pairs.as_ptr(),
+                w: self.w[g * dim * row..].as_ptr(),
+                gamma: self.gamma[g * row..].as_ptr(),
+                base: &self.base[g..g + count],
+                psi2: self.psi2[g * packed..].as_mut_ptr(),
+            };
+            // SAFETY: `resize` gave every point its rows of M + PAD and its triangle of M(M+1)/2 + PAD.
+            unsafe { run(job) };
+            for (d, b) in b.iter().enumerate() {
+                assert!(b.len() >= packed, "weights are padded");
+                let job = Dots {
+                    len: packed - PAD,
+                    b: b.as_ptr(),
+                    psi2: self.psi2[g * packed..].as_ptr(),
+                    count,
+                    stride: packed,
+                };
+                // SAFETY: as above; the weights have room for whole vectors.
+                let sums = unsafe { run(job) };
+                for (i, sum) in sums.iter().enumerate().take(count) {
+                    dots[(g + i, d)] = *sum;
+                }
+            }
+        }
+    }
+
+    /// The adjoint for coefficients `coef` (points × outputs) of the ⟨B_d, Ψ₂⟩: adds Σ_n b Ψ₂ to `c`, everything of the
+    /// kernel to `sums`, ∂/∂(input moments) to `input_bar`, and leaves Ψ₂ A behind.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of `forward`, its adjoint, and what receives it")]
+    pub fn backward(
+        &mut self,
+        law: &Eq,
+        (a, b): (&Mat, &[Vec<f64>]),
+        var: &Mat,
+        n: usize,
+        coef: &Mat,
+        c: &mut [Vec<f64>],
+        input_bar: (&mut Mat, &mut Mat),
+        sums: &mut PsiSums,
+    ) {
+        let (m, dim, d_out) = (self.m, self.dim, self.d_out);
+        let (row, packed) = (m + PAD, tri::packed_len(m) + PAD);
+        assert!(sums.pairs.len() >= packed && c.iter().chain(b).all(|v| v.len() >= packed), "triangles are padded");
+        for d in 0..d_out {
+            self.a[d * row..][..m].copy_from_slice(a.row(d));
+        }
+        for (g, count) in groups(n) {
+            let job = Weigh {
+                len: packed - PAD,
+                count,
+                coef,
+                first: g,
+                b,
+                c,
+                psi2: self.psi2[g * packed..].as_ptr(),
+                f: self.f[g * packed..].as_mut_ptr(),
+                stride: packed,
+                pairs: sums.pairs.as_mut_ptr(),
+            };
+            // SAFETY: all triangles have room for whole vectors, as just checked.
+            unsafe { run(job) };
+        }
+        self.f_w[..n * (dim + 1) * row].fill(0.0);
+        self.y[..n * d_out * row].fill(0.0);
+        for g in 0..n {
+            let job = Multiply {
+                m,
+                dim,
+                d_out,
+                f: self.f[g * packed..].as_ptr(),
+                psi2: self.psi2[g * packed..].as_ptr(),
+                w: self.w[g * dim * row..].as_ptr(),
+                a: self.a.as_ptr(),
+                f_w: self.f_w[g * (dim + 1) * row..].as_mut_ptr(),
+                y: self.y[g * d_out * row..].as_mut_ptr(),
+            };
+            // SAFETY: rows have M + PAD numbers, zero beyond M where they are factors.
+            unsafe { run(job) };
+            // Row and column sweep count the diagonal twice.
+            for d in 0..d_out {
+                let (y, a) = (&mut self.y[(g * d_out + d) * row..][..m], &self.a[d * row..][..m]);
+                let mut at = g * packed;
+                for (i, (y, a)) in y.iter_mut().zip(a).enumerate() {
+                    *y -= self.psi2[at] * a;
+                    at += m - i;
+                }
+            }
+            let input = InputBar { mean: input_bar.0.row_mut(g), var: input_bar.1.row_mut(g) };
+            self.finish_point(law, g, var.row(g), input, sums);
+        }
+    }
+
+    /// From r and F w of a point to the derivatives in its input moments, Z and the parameters.
+    ///
+    /// With u_q = r∘w_q + F w_q:   m̄ = Σ u/√e,   v̄ = (Σ w u − Σ r)/e,   z̄ = −u/√e,   ℓ̄ = ℓ Σ w u/e + 2 v Σ r/(ℓ e)
+    fn finish_point(&self, law: &Eq, g: usize, var: &[f64], input: InputBar<'_>, sums: &mut PsiSums) {
+        let (m, dim, row) = (self.m, self.dim, self.m + PAD);
+        let f_w = &self.f_w[g * (dim + 1) * row..][..(dim + 1) * row];
+        let r = &f_w[..m];
+        let total = lane_sum(m, |i| r[i]);
+        for q in 0..dim {
+            let (w, f_w) = (&self.w[(g * dim + q) * row..][..m], &f_w[(q + 1) * row..][..m]);
+            let inv = self.inv_sqrt_e[g * dim + q];
+            let (l, inv_e) = (law.lengthscale[q], inv * inv);
+            let sum_u = lane_sum(m, |i| r[i] * w[i] + f_w[i]);
+            let sum_wu = lane_sum(m, |i| w[i] * (r[i] * w[i] + f_w[i]));
+            for (i, z) in sums.z_t.row_mut(q).iter_mut().enumerate() {
+                *z -= inv * (r[i] * w[i] + f_w[i]);
+            }
+            input.mean[q] += sum_u * inv;
+            input.var[q] += inv_e * (sum_wu - total);
+            sums.grad.params[q] += l * sum_wu * inv_e + 2.0 * total * var[q] * inv_e / l;
+        }
+        sums.grad.params[law.dim_in()] += 2.0 * total / law.signal_var;
+    }
+}
+
+/// Σ_{i<n} f(i), in eight interleaved partial sums so that it vectorises.
+#[inline(always)]
+pub(super) fn lane_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
+    let mut lanes = [0.0; 8];
+    let whole = n / 8 * 8;
+    for i in (0..whole).step_by(8) {
+        for (k, lane) in lanes.iter_mut().enumerate() {
+            *lane += f(i + k);
+        }
+    }
+    let rest: f64 = (whole..n).map(&f).sum();
+    lanes.iter().sum::<f64>() + rest
+}
+
+/// `n` points as groups: first point and how many, all [`GROUP`] or 1.
+fn groups(n: usize) -> impl Iterator<Item = (usize, usize)> {
+    let whole = n / GROUP * GROUP;
+    (0..whole).step_by(GROUP).map(|g| (g, GROUP)).chain((whole..n).map(|g| (g, 1)))
+}
+
+/// Fills Ψ₂ of one or [`GROUP`] points.
+struct ExpSweep<'a> {
+    m: usize,
+    dim: usize,
+    pairs: *const f64,
+    w: *const f64,
+    gamma: *const f64,
+    base: &'a [f64],
+    psi2: *mut f64,
+}
+
+impl ExpSweep<'_> {
+    /// Rows in order: what a vector writes past the end of its row is overwritten by the next one.
+    #[inline(always)]
+    unsafe fn sweep<L: Lanes, const G: usize>(&self) {
+        let (m, dim, row, packed) = (self.m, self.dim, self.m + PAD, tri::packed_len(self.m) + PAD);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut p = 0;
+            for i in 0..m {
+                let mut base = [L::splat(0.0); G];
+                for (g, base) in base.iter_mut().enumerate() {
+                    *base = L::splat(self.base[g] + *self.gamma.add(g * row + i));
+                }
+                let mut j = i;
+                while j < m {
+                    let table = L::load(self.pairs.add(p + j - i));
+                    let mut exponent = [table; G];
+                    for g in 0..G {
+                        let start = L::add(base[g], L::load(self.gamma.add(g * row + j)));
+                        exponent[g] = L::add(exponent[g], start);
+                    }
+                    for q in 0..dim {
+                        for (g, exponent) in exponent.iter_mut().enumerate() {
+                            let w = self.w.add((g * dim + q) * row);
+                            let half = L::splat(0.5 * *w.add(i));
+                            *exponent = L::neg_mul_add(half, L::load(w.add(j)), *exponent);
+                        }
+                    }
+                    for (g, exponent) in exponent.into_iter().enumerate() {
+                        L::store(self.psi2.add(g * packed + p + j - i), L::exp(exponent));
+                    }
+                    j += L::N;
+                }
+                p += m - i;
+            }
+        }
+    }
+}
+
+impl Job for ExpSweep<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if self.base.len() == GROUP {
+                self.sweep::<L, GROUP>();
+            } else {
+                self.sweep::<L, 1>();
+            }
+        }
+    }
+}
+
+/// ⟨B, Ψ₂⟩ of one or [`GROUP`] points for one output.
+struct Dots {
+    len: usize,
+    b: *const f64,
+    psi2: *const f64,
+    count: usize,
+    stride: usize,
+}
+
+impl Dots {
+    #[inline(always)]
+    unsafe fn sweep<L: Lanes, const G: usize>(&self) -> [f64; GROUP] {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut acc = [[L::splat(0.0); G]; 2];
+            let mut p = 0;
+            while p + 2 * L::N <= self.len {
+                for (half, acc) in acc.iter_mut().enumerate() {
+                    let at = p + half * L::N;
+                    let b = L::load(self.b.add(at));
+                    for (g, acc) in acc.iter_mut().enumerate() {
+                        *acc = L::mul_add(b, L::load(self.psi2.add(g * self.stride + at)), *acc);
+                    }
+                }
+                p += 2 * L::N;
+            }
+            while p < self.len {
+                let left = self.len - p;
+                let b = if left < L::N { L::load_part(self.b.add(p), left) } else { L::load(self.b.add(p)) };
+                for (g, acc) in acc[0].iter_mut().enumerate() {
+                    // Beyond the triangle Ψ₂ holds finite leftovers, and b is 0 there.
+                    *acc = L::mul_add(b, L::load(self.psi2.add(g * self.stride + p)), *acc);
+                }
+                p += L::N;
+            }
+            let mut out = [0.0; GROUP];
+            for g in 0..G {
+                out[g] = L::sum(L::add(acc[0][g], acc[1][g]));
+            }
+            out
+        }
+    }
+}
+
+impl Job for Dots {
+    type Output = [f64; GROUP];
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> [f64; GROUP] {
+        // SAFETY: passed on to the caller.
+        unsafe { if self.count == GROUP { self.sweep::<L, GROUP>() } else { self.sweep::<L, 1>() } }
+    }
+}
+
+/// F = ½ (Σ_d b_d B_d) ∘ Ψ₂ of one or [`GROUP`] points, C̄_d += Σ b_d Ψ₂, and pairs += Σ F.
+struct Weigh<'a> {
+    len: usize,
+    count: usize,
+    coef: &'a Mat,
+    first: usize,
+    b: &'a [Vec<f64>],
+    c: &'a mut [Vec<f64>],
+    psi2: *const f64,
+    f: *mut f64,
+    stride: usize,
+    pairs: *mut f64,
+}
+
+impl Weigh<'_> {
+    #[inline(always)]
+    unsafe fn sweep<L: Lanes, const G: usize>(&mut self) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut p = 0;
+            while p < self.len {
+                let left = self.len - p;
+                let mut psi = [L::splat(0.0); G];
+                for (g, psi) in psi.iter_mut().enumerate() {
+                    let at = self.psi2.add(g * self.stride + p);
+                    *psi = if left < L::N { L::load_part(at, left) } else { L::load(at) };
+                }
+                let mut weight = [L::splat(0.0); G];
+                for (d, (b, c)) in self.b.iter().zip(self.c.iter_mut()).enumerate() {
+                    let (b, at) = (L::load(b.as_ptr().add(p)), c.as_mut_ptr().add(p));
+                    let mut c = L::load(at);
+                    for g in 0..G {
+                        let coef = L::splat(*self.coef.row(self.first + g).get_unchecked(d));
+                        weight[g] = L::mul_add(coef, b, weight[g]);
+                        c = L::mul_add(coef, psi[g], c);
+                    }
+                    L::store(at, c);
+                }
+                let mut sum = L::load(self.pairs.add(p));
+                for g in 0..G {
+                    let f = L::mul(L::mul(weight[g], L::splat(0.5)), psi[g]);
+                    sum = L::add(sum, f);
+                    L::store(self.f.add(g * self.stride + p), f);
+                }
+                L::store(self.pairs.add(p), sum);
+                p += L::N;
+            }
+        }
+    }
+}
+
+impl Job for Weigh<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(mut self) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if self.count == GROUP {
+                self.sweep::<L, GROUP>();
+            } else {
+                self.sweep::<L, 1>();
+            }
+        }
+    }
+}
+
+/// Products of packed symmetric matrices with vectors for one point: r = F 1, F w_q, and y_d = Ψ₂ A_d, where each row
+/// adds its share to the entries of its columns and to its own entry; the diagonal is counted twice.
+///
+/// F has half of its diagonal's weight in store, since F = ½ B ∘ Ψ₂ with B's diagonal not doubled: twice is right.
+struct Multiply {
+    m: usize,
+    dim: usize,
+    d_out: usize,
+    f: *const f64,
+    psi2: *const f64,
+    w: *const f64,
+    a: *const f64,
+    f_w: *mut f64,
+    y: *mut f64,
+}
+
+impl Job for Multiply {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let (m, row) = (self.m, self.m + PAD);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut p = 0;
+            for i in 0..m {
+                let len = m - i;
+                // r: its row sum and its column shares
+                let mut dot = L::splat(0.0);
+                let mut k = 0;
+                while k < len {
+                    let f = load_row::<L>(self.f.add(p + k), len - k);
+                    dot = L::add(dot, f);
+                    let at = self.f_w.add(i + k);
+                    L::store(at, L::add(L::load(at), f));
+                    k += L::N;
+                }
+                *self.f_w.add(i) += L::sum(dot);
+                for q in 0..self.dim {
+                    let (w, out) = (self.w.add(q * row), self.f_w.add((q + 1) * row));
+                    symmetric_row::<L>(self.f.add(p), w, out, i, len);
+                }
+                for d in 0..self.d_out {
+                    symmetric_row::<L>(self.psi2.add(p), self.a.add(d * row), self.y.add(d * row), i, len);
+                }
+                p += len;
+            }
+        }
+    }
+}
+
+/// A vector of a packed row with `left` numbers to go.
+#[inline(always)]
+unsafe fn load_row<L: Lanes>(at: *const f64, left: usize) -> L::V {
+    // SAFETY: passed on to the caller.
+    unsafe { if left < L::N { L::load_part(at, left) } else { L::load(at) } }
+}
+
+/// Row `i` of `out += X v`: `out[i] += Σ_j x_j v_j` and `out[j] += x_j v_i`.
+#[inline(always)]
+unsafe fn symmetric_row<L: Lanes>(x: *const f64, v: *const f64, out: *mut f64, i: usize, len: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let v_i = L::splat(*v.add(i));
+        let mut dot = L::splat(0.0);
+        let mut k = 0;
+        while k < len {
+            let x = load_row::<L>(x.add(k), len - k);
+            dot = L::mul_add(x, L::load(v.add(i + k)), dot);
+            let at = out.add(i + k);
+            L::store(at, L::mul_add(x, v_i, L::load(at)));
+            k += L::N;
+        }
+        *out.add(i) += L::sum(dot);
+    }
+}

@@ -1,0 +1,559 @@
+//! Small dense products, Cholesky factors and triangular solves on register tiles.
+//!
+//! At the sizes of inducing inputs (M = 20 to 200) a general library spends more time on packing and dispatch than on
+//! arithmetic (docs/DESIGN.md). Here a tile of 4 rows × 3 vectors of the result stays in registers while the inner index
+//! runs; triangular factors only shorten its range. All matrices are row-major with their number of columns as stride.
+
+use super::Mat;
+use crate::simd::{Job, Lanes, run};
+use std::ops::Range;
+
+/// Rows of a tile.
+const ROWS: usize = 4;
+/// Vectors of a tile.
+const VECTORS: usize = 3;
+
+/// Where a matrix has entries, or which part of a result is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Everywhere.
+    Full,
+    /// On and below the diagonal.
+    Lower,
+    /// On and above the diagonal.
+    Upper,
+}
+
+/// The left factor of a product: a matrix or its transpose, with the part where op(A) has entries.
+#[derive(Debug, Clone, Copy)]
+pub struct Left<'a> {
+    matrix: &'a Mat,
+    transposed: bool,
+    part: Part,
+}
+
+impl<'a> Left<'a> {
+    /// A, with entries in `part` of A.
+    pub fn plain(matrix: &'a Mat, part: Part) -> Self {
+        Self { matrix, transposed: false, part }
+    }
+
+    /// Aᵀ, with entries in `part` of Aᵀ.
+    pub fn transposed(matrix: &'a Mat, part: Part) -> Self {
+        Self { matrix, transposed: true, part }
+    }
+
+    fn shape(&self) -> (usize, usize) {
+        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
+        if self.transposed { (cols, rows) } else { (rows, cols) }
+    }
+
+    fn view(&self) -> Strided {
+        let (row, inner) = if self.transposed { (1, self.matrix.cols()) } else { (self.matrix.cols(), 1) };
+        Strided { data: self.matrix.as_slice().as_ptr(), row, inner }
+    }
+}
+
+/// `out = op(A) B` or `out += op(A) B`, in the wanted part of the result.
+///
+/// With `part` other than full, entries near the diagonal of the other half may be written too.
+/// Cost: 2 · rows · cols · inner flops, less what triangles save.
+///
+/// # Panics
+/// If the inner sizes differ, or, when adding, the shape of `out`.
+pub fn product(out: &mut Mat, add: bool, a: Left<'_>, b: (&Mat, Part), part: Part) {
+    let ((rows, inner), (b, b_part)) = (a.shape(), b);
+    assert_eq!(inner, b.rows(), "inner sizes must agree");
+    if add {
+        assert_eq!((out.rows(), out.cols()), (rows, b.cols()), "shapes must agree");
+    } else if (out.rows(), out.cols()) != (rows, b.cols()) {
+        out.reset(rows, b.cols());
+    }
+    let job = Product {
+        a: a.view(),
+        a_part: a.part,
+        b: b.as_slice().as_ptr(),
+        b_part,
+        out: out.as_mut_slice().as_mut_ptr(),
+        size: (rows, b.cols(), inner),
+        part,
+        add,
+    };
+    // SAFETY: the pointers cover rows × inner, inner × cols and rows × cols numbers, as just checked, and `out` is
+    // borrowed mutably, so it does not overlap the others.
+    unsafe { run(job) }
+}
+
+/// Copies the given half of a square matrix over the other.
+pub fn mirror(a: &mut Mat, from: Part) {
+    for i in 0..a.rows() {
+        for j in 0..i {
+            match from {
+                Part::Lower => a[(j, i)] = a[(i, j)],
+                _ => a[(i, j)] = a[(j, i)],
+            }
+        }
+    }
+}
+
+/// Factors A = UᵀU in place: reads the upper triangle of `a`, leaves U there; `inv_diag` receives 1/U_ii.
+///
+/// Entries below the diagonal are destroyed. Cost: M³/3 flops.
+///
+/// # Errors
+/// The first pivot that is not positive and finite; `a` is then partly factored.
+pub fn cholesky_upper(a: &mut Mat, inv_diag: &mut Vec<f64>) -> Result<(), usize> {
+    let m = a.rows();
+    assert_eq!(m, a.cols(), "the matrix must be square");
+    inv_diag.clear();
+    inv_diag.resize(m, 0.0);
+    // SAFETY: the pointers cover M × M and M numbers.
+    unsafe { run(Factor { a: a.as_mut_slice().as_mut_ptr(), inv_diag: inv_diag.as_mut_ptr(), m }) }
+}
+
+/// Solves UᵀX = R in place for a lower triangular right-hand side, with U and `inv_diag` from [`cholesky_upper`].
+///
+/// Both triangles above the diagonals are left alone. Cost: M³/3 flops. With R = I this gives L⁻¹, L = Uᵀ.
+///
+/// # Panics
+/// If the sizes differ.
+pub fn solve_lower_in_place(u: &Mat, inv_diag: &[f64], x: &mut Mat) {
+    let m = u.rows();
+    assert_eq!((m, m, m), (x.rows(), x.cols(), inv_diag.len()), "sizes must agree");
+    let job = Solve { u: u.as_slice().as_ptr(), inv_diag: inv_diag.as_ptr(), x: x.as_mut_slice().as_mut_ptr(), m };
+    // SAFETY: the pointers cover M × M, M and M × M numbers.
+    unsafe { run(job) }
+}
+
+/// A matrix read by broadcasting single entries: (i, k) stands at `data[i · row + k · inner]`.
+#[derive(Clone, Copy)]
+struct Strided {
+    data: *const f64,
+    row: usize,
+    inner: usize,
+}
+
+/// Accumulates R × C vectors of Σ_k a(i, k) b(k, j) for k in `range`. `a` points at (i, 0), `b` at (0, j); the last vector
+/// has `tail` lanes (0: all).
+#[inline(always)]
+unsafe fn accumulate<L: Lanes, const R: usize, const C: usize>(
+    a: Strided,
+    b: *const f64,
+    b_stride: usize,
+    range: Range<usize>,
+    tail: usize,
+) -> [[L::V; C]; R] {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut acc = [[L::splat(0.0); C]; R];
+        for k in range {
+            let row = b.add(k * b_stride);
+            let mut b_k = [L::splat(0.0); C];
+            for (c, v) in b_k.iter_mut().enumerate() {
+                *v = if c + 1 == C && tail > 0 {
+                    L::load_part(row.add(c * L::N), tail)
+                } else {
+                    L::load(row.add(c * L::N))
+                };
+            }
+            for (r, acc) in acc.iter_mut().enumerate() {
+                let a_rk = L::splat(*a.data.add(r * a.row + k * a.inner));
+                for (acc, b) in acc.iter_mut().zip(b_k) {
+                    *acc = L::mul_add(a_rk, b, *acc);
+                }
+            }
+        }
+        acc
+    }
+}
+
+/// Calls the given code with constants R and C equal to `rows` (1 to 4) and `vectors` (1 to 3).
+macro_rules! with_tile {
+    ($rows:expr, $vectors:expr, $call:ident ! ( $($arg:tt)* )) => {
+        match ($rows, $vectors) {
+            (1, 1) => $call!(1, 1, $($arg)*),
+            (1, 2) => $call!(1, 2, $($arg)*),
+            (1, _) => $call!(1, 3, $($arg)*),
+            (2, 1) => $call!(2, 1, $($arg)*),
+            (2, 2) => $call!(2, 2, $($arg)*),
+            (2, _) => $call!(2, 3, $($arg)*),
+            (3, 1) => $call!(3, 1, $($arg)*),
+            (3, 2) => $call!(3, 2, $($arg)*),
+            (3, _) => $call!(3, 3, $($arg)*),
+            (_, 1) => $call!(4, 1, $($arg)*),
+            (_, 2) => $call!(4, 2, $($arg)*),
+            (_, _) => $call!(4, 3, $($arg)*),
+        }
+    };
+}
+
+/// Tiles of `first..last` columns: start, number of vectors, lanes of the last one (0: all).
+#[inline(always)]
+fn column_tiles(columns: Range<usize>, lanes: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+    let width = VECTORS * lanes;
+    columns.clone().step_by(width).map(move |j| {
+        let left = (columns.end - j).min(width);
+        (j, left.div_ceil(lanes), left % lanes)
+    })
+}
+
+struct Product {
+    a: Strided,
+    a_part: Part,
+    b: *const f64,
+    b_part: Part,
+    out: *mut f64,
+    size: (usize, usize, usize),
+    part: Part,
+    add: bool,
+}
+
+impl Job for Product {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let (rows, cols, inner) = self.size;
+        for i in (0..rows).step_by(ROWS) {
+            let height = ROWS.min(rows - i);
+            let wanted = match self.part {
+                Part::Full => 0..cols,
+                Part::Lower => 0..cols.min(i + height),
+                Part::Upper => (i / L::N * L::N).min(cols)..cols,
+            };
+            for (j, vectors, tail) in column_tiles(wanted, L::N) {
+                let end = (j + vectors * L::N).min(cols);
+                // op(A)_ik has entries for k ≤ i (lower) or k ≥ i (upper); B_kj for k ≥ j (lower) or k ≤ j (upper).
+                let mut range = 0..inner;
+                match self.a_part {
+                    Part::Lower => range.end = range.end.min(i + height),
+                    Part::Upper => range.start = range.start.max(i),
+                    Part::Full => {}
+                }
+                match self.b_part {
+                    Part::Lower => range.start = range.start.max(j),
+                    Part::Upper => range.end = range.end.min(end),
+                    Part::Full => {}
+                }
+                macro_rules! tile {
+                    ($r:literal, $c:literal, ) => {
+                        // SAFETY: the tile lies inside the matrices that `product` checked.
+                        unsafe {
+                            let a = Strided { data: self.a.data.add(i * self.a.row), ..self.a };
+                            let acc = accumulate::<L, $r, $c>(a, self.b.add(j), cols, range, tail);
+                            for (r, row) in acc.into_iter().enumerate() {
+                                for (c, v) in row.into_iter().enumerate() {
+                                    let at = self.out.add((i + r) * cols + j + c * L::N);
+                                    if c + 1 == $c && tail > 0 {
+                                        let v = if self.add { L::add(L::load_part(at, tail), v) } else { v };
+                                        L::store_part(at, v, tail);
+                                    } else {
+                                        let v = if self.add { L::add(L::load(at), v) } else { v };
+                                        L::store(at, v);
+                                    }
+                                }
+                            }
+                        }
+                    };
+                }
+                with_tile!(height, vectors, tile!());
+            }
+        }
+    }
+}
+
+/// Forward substitution of R rows inside registers: rows of UᵀX = acc, U's diagonal block at `u` (R × R, stride m).
+#[inline(always)]
+unsafe fn substitute<L: Lanes, const R: usize, const C: usize>(
+    acc: &mut [[L::V; C]; R],
+    u: *const f64,
+    m: usize,
+    inv_diag: *const f64,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        for r in 0..R {
+            for s in 0..r {
+                let u_sr = L::splat(*u.add(s * m + r));
+                for c in 0..C {
+                    acc[r][c] = L::neg_mul_add(u_sr, acc[s][c], acc[r][c]);
+                }
+            }
+            let inv = L::splat(*inv_diag.add(r));
+            for c in 0..C {
+                acc[r][c] = L::mul(acc[r][c], inv);
+            }
+        }
+    }
+}
+
+/// Loads R × C vectors, subtracts `acc`.
+#[inline(always)]
+unsafe fn subtract_from<L: Lanes, const R: usize, const C: usize>(
+    acc: &mut [[L::V; C]; R],
+    from: *const f64,
+    stride: usize,
+    tail: usize,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        for (r, row) in acc.iter_mut().enumerate() {
+            for (c, v) in row.iter_mut().enumerate() {
+                let at = from.add(r * stride + c * L::N);
+                let old = if c + 1 == C && tail > 0 { L::load_part(at, tail) } else { L::load(at) };
+                *v = L::sub(old, *v);
+            }
+        }
+    }
+}
+
+/// Stores R × C vectors.
+#[inline(always)]
+unsafe fn store<L: Lanes, const R: usize, const C: usize>(
+    acc: [[L::V; C]; R],
+    to: *mut f64,
+    stride: usize,
+    tail: usize,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        for (r, row) in acc.into_iter().enumerate() {
+            for (c, v) in row.into_iter().enumerate() {
+                let at = to.add(r * stride + c * L::N);
+                if c + 1 == C && tail > 0 {
+                    L::store_part(at, v, tail);
+                } else {
+                    L::store(at, v);
+                }
+            }
+        }
+    }
+}
+
+struct Factor {
+    a: *mut f64,
+    inv_diag: *mut f64,
+    m: usize,
+}
+
+impl Job for Factor {
+    type Output = Result<(), usize>;
+
+    /// Row block I of U: U_I = U_II⁻ᵀ (A_I − Σ_{k<I} U_kIᵀ U_k), columns from I on.
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> Result<(), usize> {
+        let Factor { a, inv_diag, m } = self;
+        for i in (0..m).step_by(ROWS) {
+            let height = ROWS.min(m - i);
+            for (tile, (j, vectors, tail)) in column_tiles(i..m, L::N).enumerate() {
+                macro_rules! tile {
+                    ($r:literal, $c:literal, ) => {
+                        // SAFETY: all pointers stay inside the M × M matrix and the M diagonal entries.
+                        unsafe {
+                            let left = Strided { data: a.add(i), row: 1, inner: m };
+                            let mut acc = accumulate::<L, $r, $c>(left, a.add(j), m, 0..i, tail);
+                            subtract_from::<L, $r, $c>(&mut acc, a.add(i * m + j), m, tail);
+                            if tile == 0 {
+                                // The block on the diagonal: factor it by scalars before its rows are solved.
+                                store::<L, $r, $c>(acc, a.add(i * m + j), m, tail);
+                                factor_block(a.add(i * m + i), m, $r, inv_diag.add(i)).map_err(|r| i + r)?;
+                            }
+                            substitute::<L, $r, $c>(&mut acc, a.add(i * m + i), m, inv_diag.add(i));
+                            if tile == 0 {
+                                let block = save_block::<$r>(a.add(i * m + i), m);
+                                store::<L, $r, $c>(acc, a.add(i * m + j), m, tail);
+                                restore_block::<$r>(a.add(i * m + i), m, &block);
+                            } else {
+                                store::<L, $r, $c>(acc, a.add(i * m + j), m, tail);
+                            }
+                        }
+                    };
+                }
+                with_tile!(height, vectors, tile!());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Factors the R × R block at `a` in place (upper triangle), scalar by scalar.
+#[inline(always)]
+unsafe fn factor_block(a: *mut f64, stride: usize, rows: usize, inv_diag: *mut f64) -> Result<(), usize> {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        for r in 0..rows {
+            let mut pivot = *a.add(r * stride + r);
+            for s in 0..r {
+                let u = *a.add(s * stride + r);
+                pivot -= u * u;
+            }
+            if !(pivot > 0.0 && pivot.is_finite()) {
+                return Err(r);
+            }
+            let root = pivot.sqrt();
+            *a.add(r * stride + r) = root;
+            *inv_diag.add(r) = 1.0 / root;
+            for c in r + 1..rows {
+                let mut value = *a.add(r * stride + c);
+                for s in 0..r {
+                    value -= *a.add(s * stride + r) * *a.add(s * stride + c);
+                }
+                *a.add(r * stride + c) = value / root;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The R × R block at `a`, copied.
+#[inline(always)]
+unsafe fn save_block<const R: usize>(a: *const f64, stride: usize) -> [[f64; R]; R] {
+    // SAFETY: passed on to the caller.
+    std::array::from_fn(|r| std::array::from_fn(|c| unsafe { *a.add(r * stride + c) }))
+}
+
+/// Puts the upper triangle of a block back: substitution gives it only up to rounding.
+#[inline(always)]
+unsafe fn restore_block<const R: usize>(a: *mut f64, stride: usize, block: &[[f64; R]; R]) {
+    for (r, row) in block.iter().enumerate() {
+        for (c, value) in row.iter().enumerate().skip(r) {
+            // SAFETY: passed on to the caller.
+            unsafe { *a.add(r * stride + c) = *value }
+        }
+    }
+}
+
+struct Solve {
+    u: *const f64,
+    inv_diag: *const f64,
+    x: *mut f64,
+    m: usize,
+}
+
+impl Job for Solve {
+    type Output = ();
+
+    /// Row block I of X: X_I = U_II⁻ᵀ (R_I − Σ_{k<I} U_kIᵀ X_k), columns up to I; X_kj has entries for k ≥ j.
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let Solve { u, inv_diag, x, m } = self;
+        for i in (0..m).step_by(ROWS) {
+            let height = ROWS.min(m - i);
+            for (j, vectors, tail) in column_tiles(0..i + height, L::N) {
+                macro_rules! tile {
+                    ($r:literal, $c:literal, ) => {
+                        // SAFETY: all pointers stay inside the matrices that `solve_lower_in_place` checked.
+                        unsafe {
+                            let left = Strided { data: u.add(i), row: 1, inner: m };
+                            let mut acc = accumulate::<L, $r, $c>(left, x.add(j), m, j.min(i)..i, tail);
+                            subtract_from::<L, $r, $c>(&mut acc, x.add(i * m + j), m, tail);
+                            substitute::<L, $r, $c>(&mut acc, u.add(i * m + i), m, inv_diag.add(i));
+                            store::<L, $r, $c>(acc, x.add(i * m + j), m, tail);
+                        }
+                    };
+                }
+                with_tile!(height, vectors, tile!());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Op, mul};
+
+    fn pseudo_random(rows: usize, cols: usize, seed: u64) -> Mat {
+        let mut state = seed;
+        Mat::from_fn(rows, cols, |_, _| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
+        })
+    }
+
+    fn masked(a: &Mat, part: Part) -> Mat {
+        Mat::from_fn(a.rows(), a.cols(), |i, j| match part {
+            Part::Full => a[(i, j)],
+            Part::Lower if j <= i => a[(i, j)],
+            Part::Upper if j >= i => a[(i, j)],
+            _ => 0.0,
+        })
+    }
+
+    fn largest_difference(a: &Mat, b: &Mat) -> f64 {
+        a.as_slice().iter().zip(b.as_slice()).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
+    }
+
+    #[test]
+    fn products_with_triangles_equal_the_library() {
+        const PARTS: [Part; 3] = [Part::Full, Part::Lower, Part::Upper];
+        for m in [1, 2, 3, 4, 5, 7, 8, 9, 16, 23, 24, 25, 33, 50] {
+            let (a, b) = (pseudo_random(m, m, 1), pseudo_random(m, m, 2));
+            for (a_part, b_part, part) in
+                PARTS.iter().flat_map(|p| PARTS.iter().flat_map(move |q| PARTS.iter().map(move |r| (*p, *q, *r))))
+            {
+                for transposed in [false, true] {
+                    let left = masked(&a, a_part);
+                    let stored = if transposed { left.transpose() } else { left.clone() };
+                    let right = masked(&b, b_part);
+                    let mut expected = Mat::default();
+                    mul(&mut expected, &left, Op::Id, &right, Op::Id);
+                    let view =
+                        if transposed { Left::transposed(&stored, a_part) } else { Left::plain(&stored, a_part) };
+                    let mut found = Mat::default();
+                    product(&mut found, false, view, (&right, b_part), part);
+                    let error = largest_difference(&masked(&found, part), &masked(&expected, part));
+                    assert!(error < 1e-13, "{m} {a_part:?} {b_part:?} {part:?} {transposed}: {error}");
+                    product(&mut found, true, view, (&right, b_part), part);
+                    expected.as_mut_slice().iter_mut().for_each(|v| *v *= 2.0);
+                    let error = largest_difference(&masked(&found, part), &masked(&expected, part));
+                    assert!(error < 1e-13, "adding {m} {a_part:?} {b_part:?} {part:?} {transposed}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_any_shape() {
+        for (rows, cols, inner) in [(1, 1, 1), (5, 3, 2), (32, 50, 13), (50, 2, 32), (7, 100, 1), (3, 30, 40)] {
+            let (a, b) = (pseudo_random(rows, inner, 3), pseudo_random(inner, cols, 4));
+            let (mut expected, mut found) = (Mat::default(), Mat::default());
+            mul(&mut expected, &a, Op::Id, &b, Op::Id);
+            product(&mut found, false, Left::plain(&a, Part::Full), (&b, Part::Full), Part::Full);
+            assert!(largest_difference(&found, &expected) < 1e-13, "{rows} {cols} {inner}");
+        }
+    }
+
+    #[test]
+    fn factor_and_inverse_rebuild_the_matrix() {
+        for m in 1..=70 {
+            let root = pseudo_random(m, m + 3, 5);
+            let mut a = Mat::default();
+            mul(&mut a, &root, Op::Id, &root, Op::T);
+            (0..m).for_each(|i| a[(i, i)] += 0.1);
+            let (mut u, mut inv_diag) = (a.clone(), Vec::new());
+            assert_eq!(cholesky_upper(&mut u, &mut inv_diag), Ok(()), "{m}");
+            let u = masked(&u, Part::Upper);
+            let mut rebuilt = Mat::default();
+            mul(&mut rebuilt, &u, Op::T, &u, Op::Id);
+            assert!(largest_difference(&rebuilt, &a) < 1e-12, "{m}");
+            let mut l_inv = Mat::identity(m, m);
+            solve_lower_in_place(&u, &inv_diag, &mut l_inv);
+            let mut unit = Mat::default();
+            mul(&mut unit, &u, Op::T, &l_inv, Op::Id);
+            assert!(largest_difference(&unit, &Mat::identity(m, m)) < 1e-12, "{m}");
+        }
+    }
+
+    #[test]
+    fn the_failing_pivot_is_named() {
+        for bad in [0, 3, 4, 9] {
+            let mut a = Mat::identity(10, 10);
+            a[(bad, bad)] = -1.0;
+            assert_eq!(cholesky_upper(&mut a, &mut Vec::new()), Err(bad));
+            let mut a = Mat::identity(10, 10);
+            a[(bad, bad)] = f64::NAN;
+            assert_eq!(cholesky_upper(&mut a, &mut Vec::new()), Err(bad));
+        }
+    }
+}

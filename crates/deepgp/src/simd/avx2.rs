@@ -1,0 +1,109 @@
+//! 256-bit vectors with fused multiply-add; the exponential by a polynomial and an exponent shift.
+
+use super::exp::{LN2_HI, LN2_LO, MAGIC, MAX_ARGUMENT, MIN_ARGUMENT, POLY};
+use super::{Job, Lanes};
+use std::arch::x86_64::*;
+
+/// Four lanes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx2;
+
+/// Compiles and runs a job with AVX2 and FMA.
+///
+/// # Safety
+/// The processor must have AVX2 and FMA, and what the job says of its own pointers must hold.
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn run<J: Job>(job: J) -> J::Output {
+    // SAFETY: passed on to the caller.
+    unsafe { job.run::<Avx2>() }
+}
+
+/// Selects the first `n` < 4 lanes.
+#[inline(always)]
+unsafe fn mask(n: usize) -> __m256i {
+    static SLIDING: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
+    // SAFETY: n ≤ 4 keeps the four numbers inside the table.
+    unsafe { _mm256_loadu_si256(SLIDING.as_ptr().add(4 - n).cast()) }
+}
+
+impl Lanes for Avx2 {
+    type V = __m256d;
+    const N: usize = 4;
+
+    #[inline(always)]
+    unsafe fn splat(x: f64) -> __m256d {
+        unsafe { _mm256_set1_pd(x) }
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const f64) -> __m256d {
+        unsafe { _mm256_loadu_pd(p) }
+    }
+    #[inline(always)]
+    unsafe fn store(p: *mut f64, v: __m256d) {
+        unsafe { _mm256_storeu_pd(p, v) }
+    }
+    #[inline(always)]
+    unsafe fn load_part(p: *const f64, n: usize) -> __m256d {
+        unsafe { _mm256_maskload_pd(p, mask(n)) }
+    }
+    #[inline(always)]
+    unsafe fn store_part(p: *mut f64, v: __m256d, n: usize) {
+        unsafe { _mm256_maskstore_pd(p, mask(n), v) }
+    }
+    #[inline(always)]
+    unsafe fn add(a: __m256d, b: __m256d) -> __m256d {
+        unsafe { _mm256_add_pd(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn sub(a: __m256d, b: __m256d) -> __m256d {
+        unsafe { _mm256_sub_pd(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn mul(a: __m256d, b: __m256d) -> __m256d {
+        unsafe { _mm256_mul_pd(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn mul_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d {
+        unsafe { _mm256_fmadd_pd(a, b, c) }
+    }
+    #[inline(always)]
+    unsafe fn neg_mul_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d {
+        unsafe { _mm256_fnmadd_pd(a, b, c) }
+    }
+    #[inline(always)]
+    unsafe fn sum(v: __m256d) -> f64 {
+        unsafe {
+            let pair = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+            _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)))
+        }
+    }
+
+    /// eˣ = 2ᵏ (1 + r p(r)),   k = round(x/ln 2),   r = x − k ln 2.
+    #[inline(always)]
+    unsafe fn exp(x: __m256d) -> __m256d {
+        unsafe {
+            // max and min return their second argument when either is NaN, so NaN passes.
+            let inside = _mm256_min_pd(_mm256_set1_pd(MAX_ARGUMENT), _mm256_max_pd(_mm256_set1_pd(MIN_ARGUMENT), x));
+            let magic = _mm256_set1_pd(MAGIC);
+            let shifted = _mm256_fmadd_pd(inside, _mm256_set1_pd(std::f64::consts::LOG2_E), magic);
+            let k = _mm256_sub_pd(shifted, magic);
+            let r = _mm256_fnmadd_pd(k, _mm256_set1_pd(LN2_HI), inside);
+            let r = _mm256_fnmadd_pd(k, _mm256_set1_pd(LN2_LO), r);
+            let mut p = _mm256_set1_pd(POLY[0]);
+            let mut i = 1;
+            while i < POLY.len() {
+                p = _mm256_fmadd_pd(p, r, _mm256_set1_pd(POLY[i]));
+                i += 1;
+            }
+            let y = _mm256_fmadd_pd(p, r, _mm256_set1_pd(1.0));
+            let shift = _mm256_slli_epi64(_mm256_castpd_si256(shifted), 52);
+            let y = _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(y), shift));
+            let too_low = _mm256_cmp_pd(x, _mm256_set1_pd(MIN_ARGUMENT), _CMP_LT_OQ);
+            let too_high = _mm256_cmp_pd(x, _mm256_set1_pd(MAX_ARGUMENT), _CMP_GT_OQ);
+            let y = _mm256_andnot_pd(too_low, y);
+            let y = _mm256_blendv_pd(y, _mm256_set1_pd(f64::INFINITY), too_high);
+            // The exponent shift garbles NaN; put the argument itself there.
+            _mm256_blendv_pd(y, x, _mm256_cmp_pd(x, x, _CMP_UNORD_Q))
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! 512-bit vectors; the exponential by a 16-entry table and `vscalefpd`.
+
+use super::exp::{TABLE_POLY, TABLE16};
+use super::{Job, Lanes};
+use std::arch::x86_64::*;
+
+/// Eight lanes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx512;
+
+/// Compiles and runs a job with AVX-512.
+///
+/// # Safety
+/// The processor must have AVX-512 F and DQ, and what the job says of its own pointers must hold.
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn run<J: Job>(job: J) -> J::Output {
+    // SAFETY: passed on to the caller.
+    unsafe { job.run::<Avx512>() }
+}
+
+impl Lanes for Avx512 {
+    type V = __m512d;
+    const N: usize = 8;
+
+    #[inline(always)]
+    unsafe fn splat(x: f64) -> __m512d {
+        unsafe { _mm512_set1_pd(x) }
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const f64) -> __m512d {
+        unsafe { _mm512_loadu_pd(p) }
+    }
+    #[inline(always)]
+    unsafe fn store(p: *mut f64, v: __m512d) {
+        unsafe { _mm512_storeu_pd(p, v) }
+    }
+    #[inline(always)]
+    unsafe fn load_part(p: *const f64, n: usize) -> __m512d {
+        unsafe { _mm512_maskz_loadu_pd((1_u8 << n) - 1, p) }
+    }
+    #[inline(always)]
+    unsafe fn store_part(p: *mut f64, v: __m512d, n: usize) {
+        unsafe { _mm512_mask_storeu_pd(p, (1_u8 << n) - 1, v) }
+    }
+    #[inline(always)]
+    unsafe fn add(a: __m512d, b: __m512d) -> __m512d {
+        unsafe { _mm512_add_pd(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn sub(a: __m512d, b: __m512d) -> __m512d {
+        unsafe { _mm512_sub_pd(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn mul(a: __m512d, b: __m512d) -> __m512d {
+        unsafe { _mm512_mul_pd(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn mul_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d {
+        unsafe { _mm512_fmadd_pd(a, b, c) }
+    }
+    #[inline(always)]
+    unsafe fn neg_mul_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d {
+        unsafe { _mm512_fnmadd_pd(a, b, c) }
+    }
+    #[inline(always)]
+    unsafe fn sum(v: __m512d) -> f64 {
+        unsafe { _mm512_reduce_add_pd(v) }
+    }
+
+    /// eˣ = 2^⌊k/16⌋ · T[k mod 16] · (1 + p(r)),   k = round(16 x/ln 2),   r = x − k ln 2/16.
+    #[inline(always)]
+    unsafe fn exp(x: __m512d) -> __m512d {
+        unsafe {
+            // max and min return their second argument when either is NaN, so NaN passes.
+            let x = _mm512_max_pd(_mm512_set1_pd(-800.0), x);
+            let x = _mm512_min_pd(_mm512_set1_pd(800.0), x);
+            let magic = _mm512_set1_pd(super::exp::MAGIC);
+            let shifted = _mm512_fmadd_pd(x, _mm512_set1_pd(16.0 * std::f64::consts::LOG2_E), magic);
+            let k = _mm512_sub_pd(shifted, magic);
+            let r = _mm512_fnmadd_pd(k, _mm512_set1_pd(super::exp::LN2_16_HI), x);
+            let r = _mm512_fnmadd_pd(k, _mm512_set1_pd(super::exp::LN2_16_LO), r);
+            let index = _mm512_castpd_si512(shifted);
+            let low = _mm512_loadu_pd(TABLE16.as_ptr());
+            let high = _mm512_loadu_pd(TABLE16.as_ptr().add(8));
+            let t = _mm512_permutex2var_pd(low, index, high);
+            let mut p = _mm512_set1_pd(TABLE_POLY[0]);
+            let mut i = 1;
+            while i < TABLE_POLY.len() {
+                p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(TABLE_POLY[i]));
+                i += 1;
+            }
+            let tr = _mm512_mul_pd(t, r);
+            let y = _mm512_fmadd_pd(p, tr, t);
+            // k carries -12800 to 12800: what it cannot scale to becomes 0 or infinity by itself.
+            _mm512_scalef_pd(y, _mm512_mul_pd(k, _mm512_set1_pd(0.0625)))
+        }
+    }
+}

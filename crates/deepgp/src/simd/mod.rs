@@ -1,0 +1,123 @@
+//! Vector arithmetic chosen at run time: one body of code, compiled for each instruction set.
+//!
+//! A [`Job`] is written once over [`Lanes`]; [`run`] executes it with the widest vectors the processor has: AVX-512,
+//! AVX2 with FMA, or a portable form that the compiler maps to the baseline (NEON on 64-bit ARM). The portable form is
+//! the reference that the others are tested against.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod exp;
+mod portable;
+
+pub use exp::{exp_in_place, exp_in_place_on};
+
+/// A vector of `N` float64 numbers and what is done with it.
+///
+/// # Safety
+/// Every function may only be called where the instruction set is available: inside [`Job::run`], which [`run`] calls
+/// after detection. Pointers must be valid for `N` numbers; no alignment is needed.
+pub(crate) trait Lanes: Copy {
+    /// The vector.
+    type V: Copy;
+    /// Its length.
+    const N: usize;
+    /// All lanes equal to `x`.
+    unsafe fn splat(x: f64) -> Self::V;
+    /// N numbers from memory.
+    unsafe fn load(p: *const f64) -> Self::V;
+    /// N numbers to memory.
+    unsafe fn store(p: *mut f64, v: Self::V);
+    /// The first `n` < N numbers from memory, the other lanes 0.
+    unsafe fn load_part(p: *const f64, n: usize) -> Self::V;
+    /// The first `n` < N lanes to memory.
+    unsafe fn store_part(p: *mut f64, v: Self::V, n: usize);
+    /// a + b.
+    unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
+    /// a − b.
+    unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
+    /// a · b.
+    unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
+    /// a · b + c.
+    unsafe fn mul_add(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// c − a · b.
+    unsafe fn neg_mul_add(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// Sum of the lanes, in a fixed order.
+    unsafe fn sum(v: Self::V) -> f64;
+    /// eˣ, to 2 ulp where it is a normal number; towards 0 below −707.5, infinity above 709.8, NaN for NaN.
+    unsafe fn exp(v: Self::V) -> Self::V;
+}
+
+/// Code that can be compiled for any instruction set.
+pub(crate) trait Job {
+    /// What it returns.
+    type Output;
+    /// The body; must be `#[inline(always)]`.
+    ///
+    /// # Safety
+    /// The instruction set of `L` must be available, and whatever the job says of its own pointers must hold.
+    unsafe fn run<L: Lanes>(self) -> Self::Output;
+}
+
+/// Instruction sets that a job can run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isa {
+    /// 512-bit vectors.
+    Avx512,
+    /// 256-bit vectors with fused multiply-add.
+    Avx2,
+    /// Plain Rust on arrays of four numbers.
+    Portable,
+}
+
+impl Isa {
+    /// The widest one that this processor has.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512dq") {
+                return Isa::Avx512;
+            }
+            if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+                return Isa::Avx2;
+            }
+        }
+        Isa::Portable
+    }
+
+    /// All that this processor can run, widest first.
+    pub fn available() -> Vec<Self> {
+        let all = [Isa::Avx512, Isa::Avx2, Isa::Portable];
+        let widest = Self::detect();
+        all.into_iter().skip_while(|isa| *isa != widest).collect()
+    }
+}
+
+/// Runs a job on the widest instruction set.
+///
+/// # Safety
+/// What the job says of its own pointers must hold.
+#[inline]
+pub(crate) unsafe fn run<J: Job>(job: J) -> J::Output {
+    // SAFETY: the instruction set was detected; the rest is passed on to the caller.
+    unsafe { run_on(Isa::detect(), job) }
+}
+
+/// Runs a job on a given instruction set.
+///
+/// # Safety
+/// The processor must have it, and what the job says of its own pointers must hold.
+#[inline]
+pub(crate) unsafe fn run_on<J: Job>(isa: Isa, job: J) -> J::Output {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => avx512::run(job),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::run(job),
+            _ => job.run::<portable::Portable>(),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Plain Rust on arrays of four numbers: the reference, and what other processors run.
+
+use super::Lanes;
+use super::exp::{LN2_HI, LN2_LO, MAGIC, MAX_ARGUMENT, MIN_ARGUMENT, POLY};
+
+/// Four lanes as an array.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Portable;
+
+/// a · b + c, fused where the processor does that in one instruction.
+#[inline(always)]
+fn fused(a: f64, b: f64, c: f64) -> f64 {
+    if cfg!(any(target_arch = "aarch64", target_feature = "fma")) { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[inline(always)]
+fn map2(a: [f64; 4], b: [f64; 4], f: impl Fn(f64, f64) -> f64) -> [f64; 4] {
+    std::array::from_fn(|i| f(a[i], b[i]))
+}
+
+impl Lanes for Portable {
+    type V = [f64; 4];
+    const N: usize = 4;
+
+    #[inline(always)]
+    unsafe fn splat(x: f64) -> [f64; 4] {
+        [x; 4]
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const f64) -> [f64; 4] {
+        unsafe { p.cast::<[f64; 4]>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn store(p: *mut f64, v: [f64; 4]) {
+        unsafe { p.cast::<[f64; 4]>().write_unaligned(v) }
+    }
+    #[inline(always)]
+    unsafe fn load_part(p: *const f64, n: usize) -> [f64; 4] {
+        std::array::from_fn(|i| if i < n { unsafe { p.add(i).read() } } else { 0.0 })
+    }
+    #[inline(always)]
+    unsafe fn store_part(p: *mut f64, v: [f64; 4], n: usize) {
+        for (i, x) in v.into_iter().enumerate().take(n) {
+            unsafe { p.add(i).write(x) }
+        }
+    }
+    #[inline(always)]
+    unsafe fn add(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
+        map2(a, b, |a, b| a + b)
+    }
+    #[inline(always)]
+    unsafe fn sub(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
+        map2(a, b, |a, b| a - b)
+    }
+    #[inline(always)]
+    unsafe fn mul(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
+        map2(a, b, |a, b| a * b)
+    }
+    #[inline(always)]
+    unsafe fn mul_add(a: [f64; 4], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
+        std::array::from_fn(|i| fused(a[i], b[i], c[i]))
+    }
+    #[inline(always)]
+    unsafe fn neg_mul_add(a: [f64; 4], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
+        std::array::from_fn(|i| fused(-a[i], b[i], c[i]))
+    }
+    #[inline(always)]
+    unsafe fn sum(v: [f64; 4]) -> f64 {
+        (v[0] + v[2]) + (v[1] + v[3])
+    }
+    #[inline(always)]
+    unsafe fn exp(v: [f64; 4]) -> [f64; 4] {
+        v.map(exp)
+    }
+}
+
+/// eˣ of one number, by the formula of the 256-bit form.
+#[inline(always)]
+pub(super) fn exp(x: f64) -> f64 {
+    let inside = if x < MIN_ARGUMENT { MIN_ARGUMENT } else { x };
+    let inside = if inside > MAX_ARGUMENT { MAX_ARGUMENT } else { inside };
+    let shifted = fused(inside, std::f64::consts::LOG2_E, MAGIC);
+    let k = shifted - MAGIC;
+    let r = fused(-k, LN2_LO, fused(-k, LN2_HI, inside));
+    let mut p = POLY[0];
+    let mut i = 1;
+    while i < POLY.len() {
+        p = fused(p, r, POLY[i]);
+        i += 1;
+    }
+    let y = fused(p, r, 1.0);
+    let y = f64::from_bits(y.to_bits().wrapping_add(shifted.to_bits() << 52));
+    let y = if x < MIN_ARGUMENT { 0.0 } else { y };
+    let y = if x > MAX_ARGUMENT { f64::INFINITY } else { y };
+    if x.is_nan() { x } else { y }
+}
