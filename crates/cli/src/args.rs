@@ -42,6 +42,41 @@ pub struct Demo {
 pub enum Bench {
     /// Train and score on given splits of a data set.
     Splits(Splits),
+    /// Time training steps and predictions over a grid of sizes.
+    Speed(Speed),
+}
+
+/// Options of `bench speed`.
+#[derive(Debug, ClapArgs)]
+pub struct Speed {
+    /// Rows of the generated data.
+    #[arg(long, default_value_t = 10_000)]
+    pub rows: usize,
+    /// Input columns.
+    #[arg(long, default_value_t = 13)]
+    pub inputs: usize,
+    /// Hidden widths; give it several times for several networks, such as --hidden 2 --hidden 8,8.
+    #[arg(long, default_values = ["2"])]
+    pub hidden: Vec<String>,
+    /// Inducing inputs.
+    #[arg(long, value_delimiter = ',', default_values_t = [50])]
+    pub inducing: Vec<usize>,
+    /// Rows per step.
+    #[arg(long, value_delimiter = ',', default_values_t = [50])]
+    pub batch: Vec<usize>,
+    /// Threads.
+    #[arg(long, default_value_t = 1)]
+    pub threads: usize,
+    /// Seconds to measure each size for.
+    #[arg(long, default_value_t = 2.0)]
+    pub seconds: f64,
+}
+
+/// Widths such as "8,8"; "0" or nothing stands for no hidden layer.
+pub fn range_list(text: &str) -> anyhow::Result<Vec<usize>> {
+    use anyhow::Context;
+    let parts = text.split(',').map(str::trim).filter(|t| !t.is_empty() && *t != "0");
+    parts.map(|t| t.parse().with_context(|| format!("'{text}' is not a list of widths such as 8,8"))).collect()
 }
 
 /// Options of `bench splits`.

@@ -12,6 +12,7 @@ fn main() -> ExitCode {
     let done = match args.command {
         args::Command::Demo(args) => demo::run(&args),
         args::Command::Bench(args::Bench::Splits(args)) => bench::splits(&args),
+        args::Command::Bench(args::Bench::Speed(args)) => bench::speed(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -28,6 +28,18 @@ pub fn sine_jump(n_data: usize, noise_std: f64, seed: u64) -> (Mat, Mat) {
     generate(n_data, &[(0.0, 1.0)], noise_std, seed, |x| (if x[0] < 0.5 { 4.0 } else { 20.0 } * PI * x[0]).sin())
 }
 
+/// `n_data` points of a smooth function of `dim` inputs, for timing at any size: one output.
+///
+/// ```text
+/// f(x) = Σ_q sin(q + 2 x_q)/√D          x ∈ [−√3, √3]^D, so that inputs have variance 1
+/// ```
+pub fn ripple(n_data: usize, dim: usize, noise_std: f64, seed: u64) -> (Mat, Mat) {
+    let ranges = vec![(-3.0_f64.sqrt(), 3.0_f64.sqrt()); dim];
+    generate(n_data, &ranges, noise_std, seed, |x| {
+        x.iter().enumerate().map(|(q, x)| (q as f64 + 2.0 * x).sin()).sum::<f64>() / (dim as f64).sqrt()
+    })
+}
+
 /// Ranges of the inputs of [`borehole_flow`]: r_w, r, T_u, H_u, T_l, H_l, L, K_w.
 pub const BOREHOLE_RANGES: [(f64, f64); 8] = [
     (0.05, 0.15),
@@ -58,23 +70,19 @@ pub fn borehole_flow(x: &[f64; 8]) -> f64 {
 
 /// `n_data` points of [`borehole_flow`]: eight inputs in their physical units, one output.
 pub fn borehole(n_data: usize, noise_std: f64, seed: u64) -> (Mat, Mat) {
-    generate(n_data, &BOREHOLE_RANGES, noise_std, seed, borehole_flow)
+    let flow = |x: &[f64]| borehole_flow(&std::array::from_fn(|i| x[i]));
+    generate(n_data, &BOREHOLE_RANGES, noise_std, seed, flow)
 }
 
 /// Uniform inputs, and targets f(x) + ε. Row by row, so that a longer set begins with the shorter one.
-fn generate<const D: usize>(
-    n_data: usize,
-    ranges: &[(f64, f64); D],
-    noise_std: f64,
-    seed: u64,
-    f: impl Fn(&[f64; D]) -> f64,
-) -> (Mat, Mat) {
+fn generate(n_data: usize, ranges: &[(f64, f64)], noise_std: f64, seed: u64, f: impl Fn(&[f64]) -> f64) -> (Mat, Mat) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let (mut x, mut y) = (Mat::zeros(n_data, D), Mat::zeros(n_data, 1));
+    let (mut x, mut y) = (Mat::zeros(n_data, ranges.len()), Mat::zeros(n_data, 1));
     for n in 0..n_data {
-        let row = ranges.map(|(low, high)| low + (high - low) * rng.random::<f64>());
-        x.row_mut(n).copy_from_slice(&row);
-        y[(n, 0)] = f(&row) + noise_std * rng.sample::<f64, _>(StandardNormal);
+        for (x, (low, high)) in x.row_mut(n).iter_mut().zip(ranges) {
+            *x = low + (high - low) * rng.random::<f64>();
+        }
+        y[(n, 0)] = f(x.row(n)) + noise_std * rng.sample::<f64, _>(StandardNormal);
     }
     (x, y)
 }

@@ -1,17 +1,20 @@
 //! The pass over data: forward through the layers, log Z, backward through the layers, a block of points at a time.
 //!
 //! The first layer sees known inputs and works on a block at once; above it a few points go up and down together, while
-//! their Ψ₂ is in cache. Nothing of the size of the data is kept: a block leaves its [`Sums`] behind, and blocks are
-//! added in order, so that the result does not depend on who computed them.
+//! their Ψ₂ is in cache. Nothing of the size of the data is kept: a block adds to the [`Sums`] of its slot, and slots are
+//! added in order, so that the result does not depend on how many threads shared the work.
 
 use crate::layer::{Inducing, KnownTape, LayerSums, Projection, RandomTape};
 use crate::likelihood::{Observation, TiltedBar};
 use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::param::Parameters;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 /// Number of points in a block.
 pub const BLOCK: usize = 64;
+/// Block b belongs to slot b mod this, whoever works on it; slots are added in order.
+const SLOTS: usize = 8;
 
 /// Sums over points of log Z_n and of what its derivatives need.
 #[derive(Debug, Clone)]
@@ -58,9 +61,16 @@ impl Sums {
     }
 }
 
-/// Working memory of a pass; one per worker.
-#[derive(Debug, Clone)]
+/// Working memory of passes, and the threads that share them.
+#[derive(Debug)]
 pub struct Workspace {
+    slots: Vec<Slot>,
+    pool: Option<rayon::ThreadPool>,
+}
+
+/// Working memory of one worker, and the sums of the blocks it was given.
+#[derive(Debug, Clone)]
+struct Slot {
     known: KnownTape,
     random: Vec<RandomTape>,
     x: Mat,
@@ -68,7 +78,7 @@ pub struct Workspace {
     var_bar: Mat,
     hidden: Moments,
     hidden_bar: Moments,
-    block: Sums,
+    sums: Sums,
 }
 
 /// Means and variances of a group of points, or their adjoint, points × dimensions each.
@@ -84,9 +94,8 @@ impl Moments {
     }
 }
 
-impl Workspace {
-    /// Memory for passes through `model`.
-    pub fn new(model: &DeepGp) -> Self {
+impl Slot {
+    fn new(model: &DeepGp) -> Self {
         let width = model.layers()[0].dim_out;
         Self {
             known: KnownTape::default(),
@@ -96,8 +105,17 @@ impl Workspace {
             var_bar: Mat::default(),
             hidden: Moments::zeros(width),
             hidden_bar: Moments::zeros(width),
-            block: Sums::zeros(model),
+            sums: Sums::zeros(model),
         }
+    }
+}
+
+impl Workspace {
+    /// Memory for passes through `model` on this many threads (0 and 1: the caller's alone). Results do not depend on
+    /// the number. Should the system refuse threads, the caller's is used.
+    pub fn new(model: &DeepGp, threads: usize) -> Self {
+        let pool = (threads > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads.min(SLOTS)).build());
+        Self { slots: vec![Slot::new(model)], pool: pool.and_then(Result::ok) }
     }
 }
 
@@ -117,23 +135,33 @@ pub struct Pass<'a> {
 impl Pass<'_> {
     /// Sums over the given rows of `x`, `y`, into `sums`.
     pub fn run(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace, sums: &mut Sums) {
-        sums.clear();
-        for (block, rows) in rows.chunks(BLOCK).enumerate() {
-            self.block(x, y, rows, ws);
-            if block == 0 {
-                std::mem::swap(sums, &mut ws.block);
-            } else {
-                sums.add(&ws.block);
+        let n_blocks = rows.len().div_ceil(BLOCK);
+        let used = n_blocks.clamp(1, SLOTS);
+        while ws.slots.len() < used {
+            ws.slots.push(Slot::new(self.model));
+        }
+        let work = |(s, slot): (usize, &mut Slot)| {
+            slot.sums.clear();
+            for rows in rows.chunks(BLOCK).skip(s).step_by(SLOTS) {
+                self.block(x, y, rows, slot);
             }
+        };
+        let slots = &mut ws.slots[..used];
+        match &ws.pool {
+            Some(pool) if used > 1 => pool.install(|| slots.par_iter_mut().enumerate().for_each(work)),
+            _ => slots.iter_mut().enumerate().for_each(work),
+        }
+        std::mem::swap(sums, &mut slots[0].sums);
+        for slot in &slots[1..] {
+            sums.add(&slot.sums);
         }
     }
 
-    /// One block of points, into `ws.block`.
-    fn block(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace) {
-        let Workspace { known, random, x: x_block, mean_bar, var_bar, hidden, hidden_bar, block } = ws;
+    /// One block of points, added to the slot's sums.
+    fn block(&self, x: &Mat, y: &Mat, rows: &[usize], slot: &mut Slot) {
+        let Slot { known, random, x: x_block, mean_bar, var_bar, hidden, hidden_bar, sums } = slot;
         let layers = self.model.layers();
-        block.clear();
-        block.n_points = rows.len();
+        sums.n_points += rows.len();
         x_block.gather_rows(x, rows);
         known.forward(&layers[0], &self.inducing[0], &self.projections[0], x_block);
         mean_bar.reset(rows.len(), layers[0].dim_out);
@@ -144,15 +172,15 @@ impl Pass<'_> {
                 hidden.mean.row_mut(g).copy_from_slice(known.mean.row(start + g));
                 hidden.var.row_mut(g).copy_from_slice(known.var.row(start + g));
             }
-            self.group(hidden, y, group, hidden_bar, random, block);
+            self.group(hidden, y, group, hidden_bar, random, sums);
             for g in 0..group.len() {
                 mean_bar.row_mut(start + g).copy_from_slice(hidden_bar.mean.row(g));
                 var_bar.row_mut(start + g).copy_from_slice(hidden_bar.var.row(g));
             }
         }
         let bar = (&*mean_bar, &*var_bar);
-        known.backward(&layers[0], &self.inducing[0], &self.projections[0], x_block, bar, &mut block.layers[0]);
-        for (tape, sums) in random.iter_mut().zip(&mut block.layers[1..]) {
+        known.backward(&layers[0], &self.inducing[0], &self.projections[0], x_block, bar, &mut sums.layers[0]);
+        for (tape, sums) in random.iter_mut().zip(&mut sums.layers[1..]) {
             tape.end_block(sums);
         }
     }

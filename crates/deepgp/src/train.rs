@@ -35,6 +35,8 @@ pub struct Settings {
     pub schedule: Schedule,
     /// Seed of the start and of the minibatches.
     pub seed: u64,
+    /// Threads that share the rows of a batch; the result does not depend on the number.
+    pub threads: usize,
     /// Names of parameter blocks that stay as they are: "lengthscale", "signal_var", "z", "noise_var", ….
     pub fixed: Vec<String>,
 }
@@ -48,6 +50,7 @@ impl Default for Settings {
             learning_rate: 0.005,
             schedule: Schedule::default(),
             seed: 0,
+            threads: 1,
             fixed: Vec::new(),
         }
     }
@@ -187,7 +190,7 @@ impl<'a> Trainer<'a> {
         free.resize(theta.len(), true);
         Ok(Self {
             batches: Batches::new(x.rows(), settings.batch_size, settings.seed),
-            ws: Workspace::new(&model),
+            ws: Workspace::with_threads(&model, settings.threads),
             adam: Adam::new(theta.len()),
             last_good: theta,
             x,

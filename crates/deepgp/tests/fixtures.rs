@@ -353,7 +353,7 @@ fn tilted_moments_of_single_points() {
         let cavity = f.cavity();
         let projections = f.projections(&cavity);
         let pass = Pass { model: &f.model, inducing: &f.inducing, projections: &projections, alpha: f.alpha };
-        let mut ws = Workspace::new(&f.model);
+        let mut ws = Workspace::new(&f.model, 1);
         for entry in f.output("ep").as_array().into_iter().flatten() {
             let point = entry["point"].as_u64().expect("point") as usize;
             let mut sums = Sums::zeros(&f.model);

@@ -264,7 +264,7 @@ impl Inference {
 }
 
 /// Working memory of steps; made once for a network and used again and again.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Workspace {
     context: Context,
     cavity: Vec<Vec<Moments>>,
@@ -286,8 +286,13 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Memory for steps on `model`.
+    /// Memory for steps on `model` by the caller's thread alone.
     pub fn new(model: &DeepGp) -> Self {
+        Self::with_threads(model, 1)
+    }
+
+    /// Memory for steps on `model` that this many threads share; the results do not depend on the number.
+    pub fn with_threads(model: &DeepGp, threads: usize) -> Self {
         let layers = model.layers();
         let sites = |layer: &Layer| vec![Factor::zeros(layer.n_inducing()); layer.dim_out];
         Self {
@@ -295,7 +300,7 @@ impl Workspace {
             cavity: layers.iter().map(|l| vec![Moments::default(); l.dim_out]).collect(),
             projections: vec![Projection::default(); layers.len()],
             backs: vec![ProjectionBack::default(); layers.len()],
-            pass: pass::Workspace::new(model),
+            pass: pass::Workspace::new(model, threads),
             sums: Sums::zeros(model),
             own: Sums::zeros(model),
             phi: layers.iter().map(|l| Mat::zeros(l.n_inducing(), l.n_inducing())).collect(),

@@ -1,0 +1,190 @@
+//! `deepgp bench speed`: time per step and prediction rate over a grid, beside the machine's own ceilings.
+
+use super::cost::Shape;
+use crate::args::{Speed, range_list};
+use anyhow::Result;
+use deepgp::init::{Architecture, MeanChoice, network};
+use deepgp::likelihood::{Gaussian, Likelihood};
+use deepgp::linalg::{Mat, Op, mul};
+use deepgp::simd::{Isa, exp_in_place};
+use deepgp::train::{Settings, Trainer};
+use deepgp_data::builtin;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// What the processor can do, measured beside the steps.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Ceilings {
+    /// Nanoseconds per exponential of a vector loop in cache.
+    exp_ns: f64,
+    /// Gigaflops of a 192 × 192 × 192 matrix product.
+    gemm_gflops: f64,
+}
+
+/// One line of the result.
+#[derive(Debug, Serialize)]
+struct Record {
+    #[serde(flatten)]
+    shape: Shape,
+    n_data: usize,
+    threads: usize,
+    microseconds_per_step: f64,
+    exponentials: f64,
+    flops: f64,
+    ceiling_microseconds: f64,
+    share_of_ceiling: f64,
+    rows_predicted_per_second: f64,
+    peak_megabytes: f64,
+    #[serde(flatten)]
+    ceilings: Ceilings,
+    instruction_set: String,
+    version: &'static str,
+}
+
+/// Prints a table to standard error and one JSON line per grid point to standard output.
+pub fn speed(args: &Speed) -> Result<()> {
+    eprintln!(
+        "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11} {:>11} {:>7} {:>12} {:>8}",
+        "widths", "M", "batch", "N", "threads", "µs/step", "ceiling µs", "share", "rows/s", "peak MB"
+    );
+    for hidden in &args.hidden {
+        for &inducing in &args.inducing {
+            for &batch in &args.batch {
+                let record = measure(args, &range_list(hidden)?, inducing, batch)?;
+                let widths: Vec<String> = record.shape.widths.iter().map(ToString::to_string).collect();
+                eprintln!(
+                    "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11.1} {:>11.1} {:>7.3} {:>12.0} {:>8.1}",
+                    widths.join("-"),
+                    inducing,
+                    batch,
+                    record.n_data,
+                    record.threads,
+                    record.microseconds_per_step,
+                    record.ceiling_microseconds,
+                    record.share_of_ceiling,
+                    record.rows_predicted_per_second,
+                    record.peak_megabytes
+                );
+                println!("{}", serde_json::to_string(&record)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn measure(args: &Speed, hidden: &[usize], n_inducing: usize, batch: usize) -> Result<Record> {
+    let (x, y) = builtin::ripple(args.rows, args.inputs, 0.1, 1);
+    let architecture =
+        Architecture { hidden: hidden.to_vec(), n_inducing, mean: MeanChoice::Zero, ..Architecture::default() };
+    let likelihood = Likelihood::Gaussian(Gaussian { noise_var: vec![0.1] });
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let (net, _) = network(&x, likelihood, &architecture, &mut rng)?;
+    let settings = Settings { iterations: usize::MAX, batch_size: batch, threads: args.threads, ..Settings::default() };
+    let mut trainer = Trainer::new(net, &x, &y, settings)?;
+
+    // Chunks of steps between measurements of the ceilings, so that both see the same machine; medians of each.
+    let (mut steps, mut ceilings) = (Vec::new(), Vec::new());
+    run_for(&mut trainer, 20);
+    let mut chunk = 1;
+    while chunk < 1000 && timed(|| run_for(&mut trainer, chunk)) < 0.02 {
+        chunk *= 2;
+    }
+    let started = Instant::now();
+    while started.elapsed().as_secs_f64() < args.seconds || steps.len() < 3 {
+        ceilings.push(measure_ceilings());
+        steps.push(timed(|| run_for(&mut trainer, chunk)) / chunk as f64);
+    }
+    let ceilings = Ceilings {
+        exp_ns: median(ceilings.iter().map(|c| c.exp_ns)),
+        gemm_gflops: median(ceilings.iter().map(|c| c.gemm_gflops)),
+    };
+    let step = median(steps.into_iter());
+
+    let predictor = trainer.predictor()?;
+    let few: Vec<usize> = (0..x.rows().min(4000)).collect();
+    let few = x.select_rows(&few);
+    let mut rates = Vec::new();
+    for _ in 0..3 {
+        let mut done = Ok(());
+        let seconds = timed(|| done = predictor.predict(&few).map(|_| ()));
+        done?;
+        rates.push(few.rows() as f64 / seconds);
+    }
+
+    let widths: Vec<usize> = [args.inputs].into_iter().chain(hidden.iter().copied()).chain([1]).collect();
+    let shape = Shape { widths, inducing: n_inducing.min(args.rows), batch: batch.min(args.rows) };
+    let (exponentials, flops) = (shape.exponentials(), shape.flops());
+    let ceiling = exponentials * ceilings.exp_ns * 1e-3 + flops / ceilings.gemm_gflops * 1e-3;
+    Ok(Record {
+        shape,
+        n_data: args.rows,
+        threads: args.threads,
+        microseconds_per_step: 1e6 * step,
+        exponentials,
+        flops,
+        ceiling_microseconds: ceiling,
+        share_of_ceiling: ceiling / (1e6 * step),
+        rows_predicted_per_second: median(rates.into_iter()),
+        peak_megabytes: peak_megabytes(),
+        ceilings,
+        instruction_set: format!("{:?}", Isa::detect()),
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// Trains for `steps` more steps.
+fn run_for(trainer: &mut Trainer<'_>, steps: usize) {
+    let mut left = steps;
+    trainer.run(&mut |_: &deepgp::train::Progress<'_>| {
+        left -= 1;
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+}
+
+/// Both ceilings, each the best of a few short runs.
+fn measure_ceilings() -> Ceilings {
+    let arguments: Vec<f64> = (0..1280).map(|i| -0.01 * f64::from(i)).collect();
+    let mut values = arguments.clone();
+    let exp = best(5, || {
+        for _ in 0..20 {
+            values.copy_from_slice(&arguments);
+            exp_in_place(&mut values);
+        }
+        std::hint::black_box(&values);
+    });
+    const SIZE: usize = 192;
+    let (a, b) = (Mat::from_fn(SIZE, SIZE, |i, j| (i + j) as f64), Mat::from_fn(SIZE, SIZE, |i, j| (i * j) as f64));
+    let mut out = Mat::zeros(SIZE, SIZE);
+    let gemm = best(5, || {
+        mul(&mut out, &a, Op::Id, &b, Op::Id);
+        std::hint::black_box(&out);
+    });
+    Ceilings { exp_ns: exp * 1e9 / (20.0 * 1280.0), gemm_gflops: 2e-9 * (SIZE as f64).powi(3) / gemm }
+}
+
+fn timed(work: impl FnOnce()) -> f64 {
+    let started = Instant::now();
+    work();
+    started.elapsed().as_secs_f64()
+}
+
+fn best(times: usize, mut work: impl FnMut()) -> f64 {
+    (0..times).map(|_| timed(&mut work)).fold(f64::INFINITY, f64::min)
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The most memory this process has held, in megabytes; NaN where the system does not tell.
+fn peak_megabytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kilobytes =
+        status.lines().find_map(|l| l.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<f64>().ok());
+    kilobytes.map_or(f64::NAN, |k| k / 1024.0)
+}
