@@ -68,6 +68,8 @@ impl Predictor {
 
     /// Moments of f and y for the rows of `x` (N × D_in), by propagation of moments through the layers.
     ///
+    /// A row gets the same numbers, to the last bit, whatever rows it comes with.
+    ///
     /// # Errors
     /// [`crate::Error::Empty`], [`crate::Error::Shape`] or [`crate::Error::NotFinite`] for `x`.
     pub fn predict(&self, x: &Mat) -> Result<Prediction> {
@@ -200,11 +202,13 @@ impl Predictor {
         let (layers, inducing) = (self.fitted.model.layers(), self.context.inducing());
         let (mut known, mut block) = (KnownTape::default(), Mat::default());
         let mut tapes: Vec<RandomTape> = layers[1..].iter().map(RandomTape::new).collect();
-        let rows: Vec<usize> = (0..x.rows()).collect();
-        for rows in rows.chunks(BLOCK) {
-            block.gather_rows(x, rows);
+        for first in (0..x.rows()).step_by(BLOCK) {
+            // A whole block always, the last filled up with its last row: a matrix product of another shape may round
+            // otherwise, and a row's prediction must not depend on its neighbours.
+            let rows: Vec<usize> = (first..first + BLOCK).map(|n| n.min(x.rows() - 1)).collect();
+            block.gather_rows(x, &rows);
             known.forward(&layers[0], &inducing[0], &self.projections[0], &block);
-            for (i, &n) in rows.iter().enumerate() {
+            for (i, &n) in rows.iter().enumerate().take(x.rows() - first) {
                 visit(0, n, known.mean.row(i), known.var.row(i));
                 for t in 0..tapes.len() {
                     let (below, rest) = tapes.split_at_mut(t);
