@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Draw, column, flat, free, gaussian, inference, no_factors, rows};
+use common::{Draw, chain, column, engines, flat, free, gaussian, inference, no_factors, rows};
 use deepgp::gauss::Factor;
 use deepgp::infer::{Batch, Engine, Event, Inference, Settings, Site, State};
 use deepgp::kernel::{Eq, Kernel, Linear, Matern, Smoothness, SpectralMixture, Sum};
@@ -21,28 +21,6 @@ use std::ops::ControlFlow;
 // ---------------------------------------------------------------------------------------------------------------------
 // The registry: a chain through the variants of each enum. The matches name every variant, so that a new one does not
 // compile before it has its place here.
-
-/// All links of a chain, from the first.
-fn chain<T>(mut after: impl FnMut(Option<&T>) -> Option<T>) -> Vec<T> {
-    let mut all = Vec::new();
-    while let Some(next) = after(all.last()) {
-        all.push(next);
-    }
-    all
-}
-
-fn engines() -> Vec<Engine> {
-    chain(|previous| {
-        Some(match previous {
-            None => Engine::Sep(Site::FirstOrder),
-            Some(Engine::Sep(Site::FirstOrder)) => Engine::Sep(Site::Exact),
-            Some(Engine::Sep(Site::Exact)) => Engine::Ep,
-            Some(Engine::Ep) => Engine::Adf,
-            Some(Engine::Adf) => Engine::JointEnergy,
-            Some(Engine::JointEnergy) => return None,
-        })
-    })
-}
 
 fn likelihoods(dim_out: usize, draw: &mut Draw) -> Vec<Likelihood> {
     chain(|previous| {

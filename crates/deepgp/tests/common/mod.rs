@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use deepgp::gauss::Factor;
-use deepgp::infer::{Engine, Inference, Settings};
+use deepgp::infer::{Engine, Inference, Settings, Site};
 use deepgp::kernel::{Eq, Kernel};
 use deepgp::layer::{Layer, Mean};
 use deepgp::likelihood::{Gaussian, Likelihood};
@@ -82,6 +82,29 @@ impl Draw {
         };
         model.layers().iter().map(|l| (0..l.dim_out).map(|_| one(l.n_inducing())).collect()).collect()
     }
+}
+
+/// All links of a chain, from the first.
+pub fn chain<T>(mut after: impl FnMut(Option<&T>) -> Option<T>) -> Vec<T> {
+    let mut all = Vec::new();
+    while let Some(next) = after(all.last()) {
+        all.push(next);
+    }
+    all
+}
+
+/// Every engine: a new one does not compile before it has its place in the chain.
+pub fn engines() -> Vec<Engine> {
+    chain(|previous| {
+        Some(match previous {
+            None => Engine::Sep(Site::FirstOrder),
+            Some(Engine::Sep(Site::FirstOrder)) => Engine::Sep(Site::Exact),
+            Some(Engine::Sep(Site::Exact)) => Engine::Ep,
+            Some(Engine::Ep) => Engine::Adf,
+            Some(Engine::Adf) => Engine::JointEnergy,
+            Some(Engine::JointEnergy) => return None,
+        })
+    })
 }
 
 /// Gaussian noise of equal variance on every output.
