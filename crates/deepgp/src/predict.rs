@@ -1,7 +1,7 @@
 //! Prediction: an immutable, precomputed network that maps inputs to moments, samples and densities.
 
 use crate::error::Result;
-use crate::infer::{Context, Inference, all_moments};
+use crate::infer::{Context, all_moments};
 use crate::layer::{KnownTape, Projection, RandomTape};
 use crate::likelihood::Observation;
 use crate::linalg::Mat;
@@ -53,9 +53,9 @@ impl Predictor {
     /// Precomputes the posterior of a trained network. Cost: O(M³) per layer and output.
     ///
     /// # Errors
-    /// [`crate::Error::NotPositiveDefinite`] if K_zz or I + Λ cannot be factored.
+    /// As [`Fitted::check`], and [`crate::Error::NotPositiveDefinite`] if K_zz or I + Λ cannot be factored.
     pub fn new(fitted: Fitted) -> Result<Self> {
-        Inference::new(fitted.inference)?;
+        fitted.check()?;
         let context = Context::new(&fitted.model, fitted.inference.jitter)?;
         let projections = context.project(&all_moments(&fitted.factors, 1.0)?);
         Ok(Self { fitted, context, projections })

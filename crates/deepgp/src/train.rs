@@ -141,6 +141,18 @@ pub struct Fitted {
     pub inference: InferSettings,
 }
 
+impl Fitted {
+    /// Checks that everything fits together, which nothing else guarantees of a trained network that came from a file.
+    ///
+    /// # Errors
+    /// As [`DeepGp::new`] for the network, [`DeepGp::check_factors`] for the factors, [`Inference::new`] for the settings.
+    pub fn check(&self) -> Result<Inference> {
+        self.model.check()?;
+        self.model.check_factors(&self.factors)?;
+        Inference::new(self.inference)
+    }
+}
+
 /// One training run over borrowed data.
 #[derive(Debug)]
 pub struct Trainer<'a> {
@@ -207,8 +219,10 @@ impl<'a> Trainer<'a> {
     /// Takes the given factors instead of the random ones.
     ///
     /// # Errors
-    /// As [`State::new`].
+    /// [`Shape`](crate::Error::Shape) or [`NotFinite`](crate::Error::NotFinite) if they do not fit the network, and as
+    /// [`State::new`].
     pub fn with_factors(mut self, factors: Vec<Vec<Factor>>) -> Result<Self> {
+        self.model.check_factors(&factors)?;
         self.state = State::new(factors, self.x.rows(), &self.inference)?;
         self.last_good = (self.theta(), self.state.clone());
         Ok(self)
@@ -348,9 +362,9 @@ impl<'a> Trainer<'a> {
 /// # Errors
 /// As [`Inference::step`], and for data that do not fit.
 pub fn energy(fitted: &Fitted, x: &Mat, y: &Mat) -> Result<f64> {
+    let inference = fitted.check()?;
     fitted.model.check_data(x, y)?;
     let rows: Vec<usize> = (0..x.rows()).collect();
     let mut ws = Workspace::new(&fitted.model);
-    let inference = Inference::new(fitted.inference)?;
     Ok(inference.sep_energy(&fitted.model, &fitted.factors, Batch::of(x, y, &rows), &mut ws)?.energy)
 }
