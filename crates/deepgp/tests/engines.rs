@@ -485,3 +485,29 @@ fn first_order_and_exact_sites_lead_to_nearly_the_same_energy() {
     let [first_order, exact] = energies.map(|e| e / 20.0);
     assert_close("energy of a point", first_order, exact, Tolerance::Limit(3e-3));
 }
+
+#[test]
+fn a_point_without_a_site_is_left_out_and_not_counted_as_nothing() {
+    let mut draw = Draw::new(2);
+    let model = draw.network(&[1, 1, 1], 4, false);
+    let (x, factors) = (draw.normals(3, 1), draw.factors(&model));
+    // The last two targets are so far off that the hidden layer's tilted covariance is none.
+    let y = column(&[0.3, 1e3, -1e3]);
+    let inference = inference(Engine::Sep(Site::Exact), 1.0, 0.5, 1e-6);
+    let step = |rows: &[usize]| {
+        let mut state = State::new(factors.clone(), 3, &inference).expect("a state");
+        let batch = Batch::of(&x, &y, rows);
+        let step = inference.step(&model, &mut state, batch, &mut Workspace::new(&model)).expect("a step");
+        let skipped = |event: &Event| match event {
+            Event::PointSkipped { row, layer: 0, output: 0 } => Some(*row),
+            _ => None,
+        };
+        (state.factors[0].clone(), step.events.iter().filter_map(skipped).collect::<Vec<_>>())
+    };
+    let (alone, none) = step(&[0]);
+    let (together, skipped) = step(&[0, 1, 2]);
+    assert_eq!((none, skipped), (vec![], vec![1, 2]));
+    assert_all_close("hidden factor", &flat(&[together]), &flat(&[alone]), Tolerance::Rounding);
+    let (nothing, skipped) = step(&[1, 2]);
+    assert_eq!((nothing, skipped), (factors[0].clone(), vec![1, 2]), "nobody to ask, nothing to change");
+}

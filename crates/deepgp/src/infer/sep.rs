@@ -11,7 +11,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::gauss::{Factor, Moments};
-use crate::layer::Projection;
+use crate::layer::{Layer, Projection};
 use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::pass::{Pass, Sums, Workspace};
@@ -44,7 +44,7 @@ pub(super) fn step(
         }
         _ => {
             pass.run(batch.x, batch.y, batch.rows, ws, &mut gathered.sums);
-            gathered.add_first_order(context, &cavity);
+            gathered.add_first_order(context, &cavity, batch.rows.len());
         }
     }
     floor_events(&gathered.sums, &mut events);
@@ -53,19 +53,24 @@ pub(super) fn step(
     let energy = energy::energy(phi, gathered.sums.log_z + n_batch * (phi_cavity - phi), weight);
     let gradient = context.gradient(model, &gathered.sums, &gathered.l_bar, -weight);
     let step = Step { energy, gradient, events };
-    Ok(if step.is_finite() { commit(state, &gathered.sites, weight, step) } else { step })
+    Ok(if step.is_finite() { commit(state, &gathered.sites, n_data / alpha, step) } else { step })
 }
 
-/// Moves the factors towards the batch's sites, as far as definiteness allows.
-fn commit(state: &mut State, sites: &[Vec<Factor>], weight: f64, mut step: Step) -> Step {
+/// Moves the factors towards the batch's sites, as far as definiteness allows. `whole` is N/α.
+fn commit(state: &mut State, sites: &[Vec<SiteSum>], whole: f64, mut step: Step) -> Step {
     step.events.extend(state.damping.observe(step.energy));
     let rho = state.damping.current();
     for (l, (factors, sites)) in state.factors.iter_mut().zip(sites).enumerate() {
         for (d, (factor, site)) in factors.iter_mut().zip(sites).enumerate() {
+            // A batch none of whose points has a site here says nothing.
+            if site.n_points == 0 {
+                continue;
+            }
+            let weight = whole / site.n_points as f64;
             let candidate = |rho: f64| {
                 let mut out = factor.clone();
                 out.add_scaled(-rho, factor);
-                out.add_scaled(rho * weight, site);
+                out.add_scaled(rho * weight, &site.sum);
                 out
             };
             if let Some(new) = damped((l, d), rho, candidate, &mut step.events) {
@@ -76,26 +81,34 @@ fn commit(state: &mut State, sites: &[Vec<Factor>], weight: f64, mut step: Step)
     step
 }
 
+/// Sum of the sites of some points, for one layer and output. Points without a site are left out of the average, not
+/// counted as zero.
+struct SiteSum {
+    sum: Factor,
+    n_points: usize,
+}
+
 /// Sums over a batch: of log Z and its derivatives, and of the sites.
 struct Gathered {
     sums: Sums,
     l_bar: Vec<Mat>,
-    sites: Vec<Vec<Factor>>,
+    sites: Vec<Vec<SiteSum>>,
 }
 
 impl Gathered {
     fn new(model: &DeepGp) -> Self {
-        let sites = |layer: &crate::layer::Layer| vec![Factor::zeros(layer.n_inducing()); layer.dim_out];
+        let none = |m: usize| SiteSum { sum: Factor::zeros(m), n_points: 0 };
+        let sites = |layer: &Layer| (0..layer.dim_out).map(|_| none(layer.n_inducing())).collect();
         Self { sums: Sums::zeros(model), l_bar: zero_l_bars(model), sites: model.layers().iter().map(sites).collect() }
     }
 
-    /// The summed first-order sites of the whole batch, from `self.sums`.
-    fn add_first_order(&mut self, context: &Context, cavity: &[Vec<Moments>]) {
+    /// The summed first-order sites of the whole batch of `n_points`, from `self.sums`.
+    fn add_first_order(&mut self, context: &Context, cavity: &[Vec<Moments>], n_points: usize) {
         for (l, inducing) in context.inducing.iter().enumerate() {
             let bars = Projection::adjoint(inducing, &cavity[l], &self.sums.layers[l], &mut self.l_bar[l]);
             for (d, bar) in bars.iter().enumerate() {
                 let p = site::curvature(inducing, &self.sums.layers[l].outer[d], bar);
-                self.sites[l][d] = site::first_order(&cavity[l][d], p, &bar.mean);
+                self.sites[l][d] = SiteSum { sum: site::first_order(&cavity[l][d], p, &bar.mean), n_points };
             }
         }
     }
@@ -115,7 +128,10 @@ impl Gathered {
             for (d, bar) in bars.iter().enumerate() {
                 let p = site::curvature(inducing, &own.layers[l].outer[d], bar);
                 match site::exact(&cavity[l][d], &p, &bar.mean) {
-                    Ok(site) => self.sites[l][d].add_scaled(1.0, &site),
+                    Ok(site) => {
+                        self.sites[l][d].sum.add_scaled(1.0, &site);
+                        self.sites[l][d].n_points += 1;
+                    }
                     Err(_) => events.push(super::Event::PointSkipped { row, layer: l, output: d }),
                 }
             }
