@@ -331,16 +331,17 @@ fn no_step_leaves_a_state_that_is_not_finite() {
                     assert!(free(progress.trainer.model()).iter().all(|v| v.is_finite()), "model, {at}");
                     let undone = progress.events.iter().any(|(_, e)| matches!(e, Event::StepRejected { .. }));
                     assert!(progress.energy.is_finite() != undone, "energy {}, {at}", progress.energy);
+                    let predictor = progress.trainer.predictor().expect(&at);
+                    let prediction = predictor.predict(&x).expect(&at);
+                    for moments in [&prediction.f, &prediction.y] {
+                        assert!(moments.mean.as_slice().iter().all(|m| m.is_finite()), "means, {at}");
+                        let var = moments.var.as_slice();
+                        assert!(var.iter().all(|&v| v > 0.0 && v.is_finite()), "variances {var:?}, {at}");
+                    }
                     steps += 1;
                     ControlFlow::Continue(())
                 });
                 assert_eq!(steps, outcome.steps, "{what}");
-                let prediction = trainer.predictor().expect(&what).predict(&x).expect(&what);
-                for moments in [&prediction.f, &prediction.y] {
-                    assert!(moments.mean.as_slice().iter().all(|m| m.is_finite()), "means, {what}");
-                    let var = moments.var.as_slice();
-                    assert!(var.iter().all(|&v| v > 0.0 && v.is_finite()), "variances {var:?}, {what}");
-                }
             }
         }
     }
