@@ -12,7 +12,7 @@ use deepgp::network::DeepGp;
 use deepgp::pass::Workspace;
 use deepgp::predict::{Moments, Predictor};
 use deepgp::train::Fitted;
-use deepgp_oracle::{MonteCarlo, Tolerance, assert_all_close, assert_close};
+use deepgp_oracle::{MonteCarlo, Tolerance, assert_all_close, assert_close, normal_expectation};
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Dense references, written here from the textbook
@@ -295,33 +295,41 @@ fn lone_layer(model: &DeepGp, factors: &[Vec<Factor>], l: usize, engine: &Infere
     predictor(&lone, vec![factors[l].clone()], engine)
 }
 
-#[test]
-fn two_layers_propagate_the_moments_of_ancestral_draws() {
-    // The output of a first layer is normal, so that the moments of the second are exact, only its shape is not.
-    let (draws, chunk) = (1_000_000, 50_000);
+/// Two layers with their factors and an input: one or two dimensions, zero and linear means, the latter also the identity
+/// where widths agree and padded or cut where they do not. With them the moments that propagation gives for f, those of
+/// the first layer's output, and the second layer alone.
+fn two_layers() -> Vec<(String, Moments, Moments, Predictor)> {
     let engine = inference(Engine::Sep(Site::FirstOrder), 1.0, 0.1, 1e-6);
-    for (seed, widths, linear) in
-        [(1, [1, 1, 1], false), (2, [1, 1, 1], true), (3, [2, 2, 1], true), (4, [2, 3, 1], true)]
-    {
-        let mut draw = Draw::new(seed);
+    let shapes = [([1, 1, 1], false), ([1, 1, 1], true), ([2, 2, 1], true), ([2, 3, 1], true)];
+    let case = |(seed, (widths, linear)): (usize, ([usize; 3], bool))| {
+        let mut draw = Draw::new(1 + seed as u64);
         let mut model = draw.network(&widths, 5, linear);
         if widths[0] == 2 {
-            // The identity where widths agree, padded or cut where they do not.
             let mut layers = model.layers().to_vec();
             for layer in &mut layers {
                 layer.mean = Mean::Linear(Mat::identity(layer.dim_in(), layer.dim_out));
             }
             model = DeepGp::new(layers, model.likelihood().clone()).expect("a network");
         }
-        let factors = draw.factors(&model);
-        let x = draw.normals(1, widths[0]);
+        let (factors, x) = (draw.factors(&model), draw.normals(1, widths[0]));
         let propagated = predictor(&model, factors.clone(), &engine).predict(&x).expect("moments").f;
         let first = lone_layer(&model, &factors, 0, &engine).predict(&x).expect("moments").f;
-        let second = lone_layer(&model, &factors, 1, &engine);
+        (format!("{widths:?}, linear {linear}"), propagated, first, lone_layer(&model, &factors, 1, &engine))
+    };
+    shapes.into_iter().enumerate().map(case).collect()
+}
+
+// The output of a first layer is normal, so that the moments of the second are exact; only its shape is not.
+
+#[test]
+fn two_layers_propagate_the_moments_of_ancestral_draws() {
+    let (n_draws, chunk) = (1_000_000, 50_000);
+    for (what, propagated, first, second) in two_layers() {
+        let mut draw = Draw::new(100);
         let (mut mean, mut square) = (MonteCarlo::default(), MonteCarlo::default());
-        for _ in 0..draws / chunk {
-            let h =
-                Mat::from_fn(chunk, widths[1], |_, q| first.mean[(0, q)] + first.var[(0, q)].sqrt() * draw.normal());
+        for _ in 0..n_draws / chunk {
+            let (m, v) = (&first.mean, &first.var);
+            let h = Mat::from_fn(chunk, m.cols(), |_, q| m[(0, q)] + v[(0, q)].sqrt() * draw.normal());
             let f = second.predict(&h).expect("moments").f;
             for n in 0..chunk {
                 let f = f.mean[(n, 0)] + f.var[(n, 0)].sqrt() * draw.normal();
@@ -331,7 +339,25 @@ fn two_layers_propagate_the_moments_of_ancestral_draws() {
         }
         let (m, v) = (propagated.mean[(0, 0)], propagated.var[(0, 0)]);
         let scores = [mean.z_score(m), square.z_score(v + m * m)];
-        assert!(scores.iter().all(|z| z.abs() < 4.5), "{widths:?}, linear {linear}: z-scores {scores:?}");
+        assert!(scores.iter().all(|z| z.abs() < 4.5), "{what}: z-scores {scores:?}");
+    }
+}
+
+#[test]
+fn two_layers_propagate_the_moments_of_quadrature() {
+    for (what, propagated, first, second) in two_layers() {
+        let over_hidden = |f: fn(f64, f64) -> f64| {
+            let at = |h: &[f64]| {
+                let moments = second.predict(&Mat::from_rows(&[h]).expect("a row")).expect("moments").f;
+                f(moments.mean[(0, 0)], moments.var[(0, 0)])
+            };
+            let nodes = if first.mean.cols() == 3 { 40 } else { 60 };
+            normal_expectation(at, first.mean.row(0), first.var.row(0), nodes)
+        };
+        let mean = over_hidden(|m, _| m);
+        let var = over_hidden(|m, v| v + m * m) - mean * mean;
+        assert_close(&format!("mean, {what}"), propagated.mean[(0, 0)], mean, Tolerance::Quadrature);
+        assert_close(&format!("variance, {what}"), propagated.var[(0, 0)], var, Tolerance::Quadrature);
     }
 }
 
