@@ -23,7 +23,7 @@ pub fn run(args: &Demo) -> Result<()> {
     );
     for (name, make, n, noise) in sets {
         let (x, y) = make(n, noise, args.seed);
-        let (x_test, y_test) = make(1000, noise, args.seed + 1);
+        let (x_test, y_test) = make(1000, noise, args.seed.wrapping_add(1));
         for (model_name, hidden) in [("sparse GP", vec![]), ("deep GP [2]", vec![2])] {
             let mut config = Config::default();
             config.architecture.hidden = hidden;

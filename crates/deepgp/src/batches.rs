@@ -26,6 +26,9 @@ impl Batches {
     /// The rows of batch number `step`.
     pub fn at(&mut self, step: usize) -> &[usize] {
         self.batch.clear();
+        if self.n_data == 0 {
+            return &self.batch;
+        }
         let first = step as u128 * self.batch_size as u128;
         for i in 0..self.batch_size {
             let position = first + i as u128;

@@ -76,6 +76,14 @@ pub enum Error {
         /// Largest jitter tried.
         jitter: f64,
     },
+    /// A parameter block that the network does not have.
+    #[error("there is no parameter '{name}'; the network has {known}")]
+    UnknownParameter {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
     /// A target value that the likelihood cannot explain.
     #[error("targets: row {row}, column {column} is {value}; {requirement}")]
     Target {
@@ -130,5 +138,79 @@ pub(crate) fn expect_positive(name: &'static str, entry: Option<usize>, value: f
         Ok(())
     } else {
         Err(Error::Parameter { name, layer: None, entry, value, requirement: "it must be positive and finite" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gauss::Factor;
+    use crate::infer::{Inference, Settings};
+    use crate::init::{Architecture, network};
+    use crate::likelihood::{Gaussian, Likelihood, Observation, Probit};
+    use crate::linalg::{Mat, symmetric_eigen};
+    use crate::train::{self, Trainer};
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    /// The first error, or the one after `previous`, provoked. The match names every variant, so that a new one does not
+    /// compile before it has been provoked here.
+    fn provoke_after(previous: Option<&Error>) -> Option<Result<()>> {
+        let not_finite = || Mat::from_fn(2, 2, |i, j| if (i, j) == (1, 0) { f64::NAN } else { 0.0 });
+        let Some(previous) = previous else { return Some(not_finite().check_data("inputs")) };
+        Some(match previous {
+            Error::NotFinite { .. } => Mat::zeros(0, 3).check_data("targets"),
+            Error::Empty { .. } => Mat::from_vec(2, 3, vec![0.0; 5]).map(|_| ()),
+            Error::Shape { .. } => Inference::new(Settings { alpha: 0.0, ..Settings::default() }).map(|_| ()),
+            Error::Parameter { .. } => {
+                let shape = Architecture { n_inducing: 3, exact_inducing: true, ..Architecture::default() };
+                let likelihood = Likelihood::Gaussian(Gaussian::isotropic(1, 0.1));
+                network(&Mat::zeros(5, 1), likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(0)).map(|_| ())
+            }
+            Error::TooManyInducing { .. } => {
+                let mut factor = Factor::zeros(3);
+                factor.precision[(1, 1)] = -2.0;
+                factor.moments(1.0).map(|_| ()).map_err(|e| e.in_layer(4).in_output(2))
+            }
+            Error::NotPositiveDefinite { .. } => {
+                Probit { dim_out: 1 }.check_targets(&Mat::from_fn(2, 1, |i, _| [1.0, 0.5][i]))
+            }
+            Error::Target { .. } => {
+                let eigen = symmetric_eigen(&not_finite());
+                eigen.map(|_| ()).ok_or(Error::NotConverged { what: "principal directions" })
+            }
+            Error::NotConverged { .. } => {
+                let x = Mat::from_fn(3, 1, |i, _| i as f64);
+                let likelihood = Likelihood::Gaussian(Gaussian::isotropic(1, 0.1));
+                let shape = Architecture { hidden: vec![], n_inducing: 2, ..Architecture::default() };
+                let (net, _) = network(&x, likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(0)).ok()?;
+                let settings = train::Settings { fixed: vec!["lengthscales".into()], ..train::Settings::default() };
+                Trainer::new(net, &x, &x, settings).map(|_| ())
+            }
+            Error::UnknownParameter { .. } => return None,
+        })
+    }
+
+    #[test]
+    fn every_error_can_arise_and_says_what_to_act_on() {
+        let messages = [
+            "inputs: row 1, column 0 is NaN; every entry must be finite",
+            "targets: has 0 rows and 3 columns; at least one of each is needed",
+            "matrix entries: expected 6, found 5",
+            "alpha: 0 is not allowed; it must be greater than 0 and at most 1",
+            "3 inducing inputs requested but the inputs have only 1 distinct rows",
+            "I + Λ of layer 4 of output 2: not positive definite at pivot 1 with jitter 0e0",
+            "targets: row 1, column 0 is 0.5; a probit target must be −1 or +1",
+            "principal directions: the iteration did not converge",
+            "there is no parameter 'lengthscales'; the network has lengthscale, noise_var, signal_var, z",
+        ];
+        let mut previous = None;
+        for expected in messages {
+            let provoked = provoke_after(previous.as_ref()).expect("as many errors as messages");
+            let error = provoked.expect_err(expected);
+            assert_eq!(error.to_string(), expected);
+            previous = Some(error);
+        }
+        assert!(provoke_after(previous.as_ref()).is_none(), "a message for every error");
     }
 }

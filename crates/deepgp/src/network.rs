@@ -1,6 +1,7 @@
 //! The deep GP: layers and a likelihood, with its parameters as one flat vector.
 
 use crate::error::{Error, Result, expect_size};
+use crate::gauss::Factor;
 use crate::layer::{Layer, LayerGrad};
 use crate::likelihood::{Likelihood, Observation};
 use crate::linalg::Mat;
@@ -21,18 +22,27 @@ impl DeepGp {
     /// [`Error::Empty`] without layers; [`Error::Shape`] if widths do not chain; otherwise what [`Layer::check`] and the
     /// likelihood's check say, with the layer named.
     pub fn new(layers: Vec<Layer>, likelihood: Likelihood) -> Result<Self> {
-        if layers.is_empty() {
+        let network = Self { layers, likelihood };
+        network.check()?;
+        Ok(network)
+    }
+
+    /// Checks what [`DeepGp::new`] checks, for a network that came from a file.
+    ///
+    /// # Errors
+    /// As [`DeepGp::new`].
+    pub fn check(&self) -> Result<()> {
+        let Some(last) = self.layers.last() else {
             return Err(Error::Empty { what: "layers", rows: 0, columns: 0 });
-        }
-        for (l, layer) in layers.iter().enumerate() {
+        };
+        for (l, layer) in self.layers.iter().enumerate() {
             layer.check().map_err(|e| e.in_layer(l))?;
         }
-        for pair in layers.windows(2) {
+        for pair in self.layers.windows(2) {
             expect_size("inputs of a layer", pair[0].dim_out, pair[1].dim_in())?;
         }
-        expect_size("outputs of the last layer", likelihood.dim_out(), layers[layers.len() - 1].dim_out)?;
-        likelihood.check()?;
-        Ok(Self { layers, likelihood })
+        expect_size("outputs of the last layer", self.likelihood.dim_out(), last.dim_out)?;
+        self.likelihood.check()
     }
 
     /// The layers, first to last.
@@ -74,6 +84,28 @@ impl DeepGp {
         expect_size("rows of the targets", x.rows(), y.rows())?;
         expect_size("columns of the targets", self.dim_out(), y.cols())?;
         self.likelihood.check_targets(y)
+    }
+
+    /// Checks that there is one finite factor of the right size for every layer and output.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::NotFinite`].
+    pub fn check_factors(&self, factors: &[Vec<Factor>]) -> Result<()> {
+        expect_size("layers of the factors", self.layers.len(), factors.len())?;
+        for (layer, factors) in self.layers.iter().zip(factors) {
+            let m = layer.n_inducing();
+            expect_size("outputs of the factors", layer.dim_out, factors.len())?;
+            for Factor { precision, linear } in factors {
+                expect_size("entries of a factor", m, linear.len())?;
+                expect_size("rows of a factor", m, precision.rows())?;
+                expect_size("columns of a factor", m, precision.cols())?;
+                precision.check_data("precision of a factor")?;
+                if let Some((row, &value)) = linear.iter().enumerate().find(|(_, v)| !v.is_finite()) {
+                    return Err(Error::NotFinite { what: "linear term of a factor", row, column: 0, value });
+                }
+            }
+        }
+        Ok(())
     }
 }
 

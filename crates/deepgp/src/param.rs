@@ -83,11 +83,16 @@ pub trait Parameters {
     }
 
     /// Sets the parameters from the front of `free`; returns how many were used.
+    ///
+    /// A parameter that is at its coordinate already stays as it is: there and back again through a logarithm would move
+    /// its last bit, or move it into the clamped range.
     fn write_free(&mut self, free: &[f64]) -> usize {
         let mut at = 0;
         self.visit_mut(&mut |b| {
             for (v, &f) in b.values.iter_mut().zip(&free[at..]) {
-                *v = b.domain.to_natural(f);
+                if b.domain.to_free(*v) != f {
+                    *v = b.domain.to_natural(f);
+                }
             }
             at += b.values.len();
         });

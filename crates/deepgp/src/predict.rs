@@ -1,7 +1,7 @@
 //! Prediction: an immutable, precomputed network that maps inputs to moments, samples and densities.
 
 use crate::error::Result;
-use crate::infer::{Context, Inference, all_moments};
+use crate::infer::{Context, all_moments};
 use crate::layer::{KnownTape, Projection, RandomTape};
 use crate::likelihood::Observation;
 use crate::linalg::Mat;
@@ -53,9 +53,9 @@ impl Predictor {
     /// Precomputes the posterior of a trained network. Cost: O(M³) per layer and output.
     ///
     /// # Errors
-    /// [`crate::Error::NotPositiveDefinite`] if K_zz or I + Λ cannot be factored.
+    /// As [`Fitted::check`], and [`crate::Error::NotPositiveDefinite`] if K_zz or I + Λ cannot be factored.
     pub fn new(fitted: Fitted) -> Result<Self> {
-        Inference::new(fitted.inference)?;
+        fitted.check()?;
         let context = Context::new(&fitted.model, fitted.inference.jitter)?;
         let projections = context.project(&all_moments(&fitted.factors, 1.0)?);
         Ok(Self { fitted, context, projections })
@@ -67,6 +67,8 @@ impl Predictor {
     }
 
     /// Moments of f and y for the rows of `x` (N × D_in), by propagation of moments through the layers.
+    ///
+    /// A row gets the same numbers, to the last bit, whatever rows it comes with.
     ///
     /// # Errors
     /// [`crate::Error::Empty`], [`crate::Error::Shape`] or [`crate::Error::NotFinite`] for `x`.
@@ -123,6 +125,9 @@ impl Predictor {
                 block.gather_rows(x, &rows);
                 for (l, layer) in self.fitted.model.layers().iter().enumerate() {
                     tape.forward(layer, &self.context.inducing()[l], &self.projections[l], &block);
+                    if l + 1 == self.fitted.model.layers().len() {
+                        break;
+                    }
                     block.reset(rows.len(), layer.dim_out);
                     let moments = tape.mean.as_slice().iter().zip(tape.var.as_slice());
                     for (h, (mean, var)) in block.as_mut_slice().iter_mut().zip(moments) {

@@ -1,7 +1,7 @@
 //! Training: batch → engine → optimiser → observer, until a reason to stop.
 
 use crate::batches::Batches;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gauss::Factor;
 use crate::infer::{Batch, Event, Inference, Settings as InferSettings, State, Step, Workspace};
 use crate::linalg::Mat;
@@ -16,6 +16,8 @@ use std::ops::ControlFlow;
 
 /// Steps in a row that may be undone before training is given up.
 const MAX_REJECTIONS: usize = 30;
+/// Stream of random numbers for the starting factors; epochs count up from 0.
+const FACTOR_STREAM: u64 = u64::MAX - 1;
 /// Weight of the newest step in the running mean of the energy.
 const ENERGY_MEMORY: f64 = 0.02;
 
@@ -143,6 +145,18 @@ pub struct Fitted {
     pub inference: InferSettings,
 }
 
+impl Fitted {
+    /// Checks that everything fits together, which nothing else guarantees of a trained network that came from a file.
+    ///
+    /// # Errors
+    /// As [`DeepGp::new`] for the network, [`DeepGp::check_factors`] for the factors, [`Inference::new`] for the settings.
+    pub fn check(&self) -> Result<Inference> {
+        self.model.check()?;
+        self.model.check_factors(&self.factors)?;
+        Inference::new(self.inference)
+    }
+}
+
 /// One training run over borrowed data.
 #[derive(Debug)]
 pub struct Trainer<'a> {
@@ -177,15 +191,23 @@ impl<'a> Trainer<'a> {
     pub fn new(model: DeepGp, x: &'a Mat, y: &'a Mat, settings: Settings) -> Result<Self> {
         let inference = settings.check()?;
         model.check_data(x, y)?;
+        // A stream of its own: minibatches take theirs from the number of the epoch.
         let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
+        rng.set_stream(FACTOR_STREAM);
         let state = State::random(&model, x.rows(), &inference, &mut rng)?;
         let mut theta = Vec::new();
         model.read_free(&mut theta);
-        let mut free = Vec::new();
+        let (mut free, mut names) = (Vec::new(), Vec::new());
         model.visit(&mut |b| {
             let moves = !settings.fixed.iter().any(|name| name == b.name);
             free.extend(std::iter::repeat_n(moves, b.values.len()));
+            names.push(b.name);
         });
+        if let Some(name) = settings.fixed.iter().find(|name| !names.contains(&name.as_str())) {
+            names.sort_unstable();
+            names.dedup();
+            return Err(Error::UnknownParameter { name: name.clone(), known: names.join(", ") });
+        }
         state.read_free(&mut theta);
         free.resize(theta.len(), true);
         Ok(Self {
@@ -211,8 +233,10 @@ impl<'a> Trainer<'a> {
     /// Takes the given factors instead of the random ones.
     ///
     /// # Errors
-    /// As [`State::new`].
+    /// [`Shape`](crate::Error::Shape) or [`NotFinite`](crate::Error::NotFinite) if they do not fit the network, and as
+    /// [`State::new`].
     pub fn with_factors(mut self, factors: Vec<Vec<Factor>>) -> Result<Self> {
+        self.model.check_factors(&factors)?;
         self.state = State::new(factors, self.x.rows(), &self.inference)?;
         self.last_good = self.theta();
         Ok(self)
@@ -346,9 +370,9 @@ impl<'a> Trainer<'a> {
 /// # Errors
 /// As [`Inference::step`], and for data that do not fit.
 pub fn energy(fitted: &Fitted, x: &Mat, y: &Mat) -> Result<f64> {
+    let inference = fitted.check()?;
     fitted.model.check_data(x, y)?;
     let rows: Vec<usize> = (0..x.rows()).collect();
     let mut ws = Workspace::new(&fitted.model);
-    let inference = Inference::new(fitted.inference)?;
     Ok(inference.sep_energy(&fitted.model, &fitted.factors, Batch::of(x, y, &rows), &mut ws)?.energy)
 }

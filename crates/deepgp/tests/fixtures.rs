@@ -14,7 +14,9 @@ use deepgp::param::Parameters;
 use deepgp::pass::{Pass, Sums, Workspace};
 use deepgp::predict::Predictor;
 use deepgp::train::Fitted;
-use deepgp_oracle::{Tolerance, assert_all_close, assert_close};
+use deepgp_oracle::{MonteCarlo, Tolerance, assert_all_close, assert_close};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 const NAMES: [&str; 13] = [
@@ -75,10 +77,14 @@ fn column(values: &[f64]) -> Mat {
     Mat::from_vec(values.len(), 1, values.to_vec()).expect("a column")
 }
 
-fn load(name: &str) -> Fixture {
+fn read(name: &str) -> Value {
     let path = format!("{}/../../testdata/oracle/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).expect(&path);
-    let json: Value = serde_json::from_str(&text).expect("JSON");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn load(name: &str) -> Fixture {
+    let json = read(name);
     let specs = json["inputs"]["layers"].as_array().expect("layers").clone();
     let alpha = json["alpha"].as_f64().unwrap_or(1.0);
     let jitter = Jitter::Absolute(json["jitter"].as_f64().expect("jitter"));
@@ -421,4 +427,37 @@ fn predictions() {
             assert_all_close(&format!("{name} y"), y.var.as_slice(), last.var.as_slice(), Tolerance::Rounding);
         }
     });
+}
+
+#[test]
+fn sampling_the_hidden_layer_gives_the_exact_log_z() {
+    let (f, exact) = (load("dgp2_h1"), read("exact_log_z_dgp2_h1"));
+    // A network whose posterior is the fixture's cavity: log Z is then the log density of a prediction.
+    let mut factors = f.factors.clone();
+    for factor in factors.iter_mut().flatten() {
+        let whole = factor.clone();
+        factor.add_scaled(-f.alpha / f.n_data as f64, &whole);
+    }
+    let fitted = Fitted { model: f.model.clone(), factors, inference: f.inference.settings() };
+    let predictor = Predictor::new(fitted).expect("a predictor");
+    let points = exact["points"].as_array().expect("points");
+    let rows: Vec<usize> = points.iter().map(|p| p["point"].as_u64().expect("point") as usize).collect();
+    let (x, y) = (f.x.select_rows(&rows), f.y.select_rows(&rows));
+
+    let (n_samples, seed) = (100_000, 11);
+    let draws = predictor.sample_mixture(&x, n_samples, &mut ChaCha8Rng::seed_from_u64(seed)).expect("draws");
+    let log_p =
+        predictor.mixture_log_density(&x, &y, n_samples, &mut ChaCha8Rng::seed_from_u64(seed)).expect("log densities");
+    let projected = predictor.log_density(&x, &y).expect("log densities");
+    for (n, point) in points.iter().enumerate() {
+        let mut z = MonteCarlo::default();
+        for draw in &draws {
+            z.push(f.model.likelihood().log_density(draw.mean.row(n), draw.var.row(n), y.row(n)).exp());
+        }
+        let log_z = point["log_Z_n_exact_quadrature"].as_f64().expect("log Z");
+        assert!(z.z_score(log_z.exp()).abs() < 4.5, "point {n}: z-score {}", z.z_score(log_z.exp()));
+        assert_close(&format!("mixture {n}"), log_p[n], z.mean().ln(), Tolerance::Value);
+        let expected = point["log_Z_n_projected"].as_f64().expect("log Z");
+        assert_close(&format!("projected {n}"), projected[n], expected, Tolerance::Value);
+    }
 }

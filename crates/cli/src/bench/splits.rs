@@ -3,10 +3,12 @@
 use crate::args::Splits;
 use anyhow::{Context, Result, bail, ensure};
 use deepgp::linalg::Mat;
+use deepgp::train::Termination;
 use deepgp_data::{Table, read_splits, train_test};
 use deepgp_model::{Model, Scores};
 use std::time::Instant;
 
+#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a score that is NaN must not pass a bar")]
 /// Trains and scores on each split, one line a split as JSON, then the means.
 pub fn splits(args: &Splits) -> Result<()> {
     let plain = args.folder.join("data.csv");
@@ -31,18 +33,21 @@ pub fn splits(args: &Splits) -> Result<()> {
             "events": outcome.events.len(), "seconds": seconds,
         });
         println!("{line}");
+        ensure!(outcome.termination != Termination::Diverged, "training diverged on split {s}");
         scores.push(score);
     }
+    ensure!(!scores.is_empty(), "'{}' names no split", args.splits);
     let mean = |f: fn(&Scores) -> f64| scores.iter().map(f).sum::<f64>() / scores.len() as f64;
     let (rmse, log_density) = (mean(|s| s.rmse), mean(|s| s.mean_log_density));
     println!("mean over {} splits: rmse {rmse:.4}, mean log density {log_density:.4}", scores.len());
+    // Written so that NaN fails.
     if let Some(bar) = args.max_rmse
-        && rmse > bar
+        && !(rmse <= bar)
     {
         bail!("mean test RMSE {rmse:.4} exceeds {bar}");
     }
     if let Some(bar) = args.min_log_density
-        && log_density < bar
+        && !(log_density >= bar)
     {
         bail!("mean test log density {log_density:.4} is below {bar}");
     }

@@ -280,6 +280,8 @@ pub struct Workspace {
     site_scratch: site::Scratch,
     /// Sites of the batch, per layer and output.
     sites: Vec<Vec<Factor>>,
+    /// Points that have a site, per layer and output.
+    site_counts: Vec<Vec<usize>>,
     room: damping::Room,
     root: gauss::Root,
     gradient: Gradient,
@@ -307,6 +309,7 @@ impl Workspace {
             inducing_scratch: InducingScratch::default(),
             site_scratch: site::Scratch::default(),
             sites: layers.iter().map(sites).collect(),
+            site_counts: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
             room: damping::Room::default(),
             root: gauss::Root::default(),
             gradient: Gradient::zeros(model),

@@ -40,16 +40,22 @@ pub(super) fn step(
     let mut step = Step { energy, gradient, events };
     if step.is_finite() {
         step.events.extend(state.damping.observe(step.energy));
-        commit(state, weight, ws, &mut step.events);
+        commit(state, n_data / alpha, ws, &mut step.events);
     }
     Ok(step)
 }
 
-/// Moves the factors towards the batch's sites, as far as definiteness allows.
-fn commit(state: &mut State, weight: f64, ws: &mut Workspace, events: &mut Vec<Event>) {
+/// Moves the factors towards the batch's sites, as far as definiteness allows. `whole` is N/α.
+fn commit(state: &mut State, whole: f64, ws: &mut Workspace, events: &mut Vec<Event>) {
     let rho = state.damping.current();
     for (l, (factors, sites)) in state.factors.iter_mut().zip(&ws.sites).enumerate() {
         for (d, (factor, site)) in factors.iter_mut().zip(sites).enumerate() {
+            // Points without a site are left out of the average, not counted as zero.
+            let n_points = ws.site_counts[l][d];
+            if n_points == 0 {
+                continue;
+            }
+            let weight = whole / n_points as f64;
             let candidate = |rho: f64, out: &mut Factor| out.combine(1.0 - rho, factor, rho * weight, site);
             if damped((l, d), rho, candidate, &mut ws.room, events) {
                 std::mem::swap(factor, &mut ws.room.factor);
@@ -60,22 +66,25 @@ fn commit(state: &mut State, weight: f64, ws: &mut Workspace, events: &mut Vec<E
 
 /// The summed first-order sites of the whole batch, from sums over its points.
 fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace) {
-    let Workspace { context, cavity, projections, backs, pass, sums, phi, site_scratch, sites, .. } = ws;
+    let Workspace { context, cavity, projections, backs, pass, sums, phi, site_scratch, sites, site_counts, .. } = ws;
+    site_counts.iter_mut().flatten().for_each(|n| *n = batch.rows.len());
     Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, batch.rows, pass, sums);
     for (l, inducing) in context.inducing.iter().enumerate() {
         let back = &mut backs[l];
         Projection::adjoint(inducing, &cavity[l], &sums.layers[l], back);
         std::mem::swap(&mut phi[l], &mut back.phi);
         for (d, (bar, site)) in back.bars.iter().zip(&mut sites[l]).enumerate() {
-            site::curvature(inducing, &sums.layers[l], d, bar, site_scratch, &mut site.precision);
-            site::first_order_linear(&cavity[l][d], &site.precision, &bar.mean, &mut site.linear);
+            site::first_order(inducing, &cavity[l][d], &sums.layers[l], d, bar, site_scratch, site);
         }
     }
 }
 
 /// The summed exact sites of the batch, from each point's own sums.
 fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace, events: &mut Vec<Event>) {
-    let Workspace { context, cavity, projections, backs, pass, sums, own, phi, site_scratch, sites, .. } = ws;
+    let Workspace {
+        context, cavity, projections, backs, pass, sums, own, phi, site_scratch, sites, site_counts, ..
+    } = ws;
+    site_counts.iter_mut().flatten().for_each(|n| *n = 0);
     let whole = Pass { model, inducing: &context.inducing, projections, alpha };
     sums.clear();
     phi.iter_mut().for_each(Mat::fill_zero);
@@ -93,7 +102,10 @@ fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace,
             for (d, bar) in back.bars.iter().enumerate() {
                 site::curvature(inducing, &own.layers[l], d, bar, site_scratch, &mut p);
                 match site::exact(&cavity[l][d], &p, &bar.mean) {
-                    Ok(site) => sites[l][d].add_scaled(1.0, &site),
+                    Ok(site) => {
+                        sites[l][d].add_scaled(1.0, &site);
+                        site_counts[l][d] += 1;
+                    }
                     Err(_) => events.push(Event::PointSkipped { row, layer: l, output: d }),
                 }
             }

@@ -34,10 +34,20 @@ pub fn curvature(
     p.add_scaled(-2.0, &bar.cov);
 }
 
-/// η of the first-order site whose Λ is `p`, for one point or summed over many, into `linear`.
-pub fn first_order_linear(cavity: &Moments, p: &Mat, g: &[f64], linear: &mut Vec<f64>) {
+/// The first-order site of output `d`, for one point or summed over many: Λ = P, η = g + P μ.
+pub fn first_order(
+    inducing: &Inducing,
+    cavity: &Moments,
+    sums: &LayerSums,
+    d: usize,
+    bar: &MomentsBar,
+    scratch: &mut Scratch,
+    site: &mut Factor,
+) {
+    let Factor { precision: p, linear } = site;
+    curvature(inducing, sums, d, bar, scratch, p);
     linear.clear();
-    linear.extend(g.iter().enumerate().map(|(i, g)| g + dot(p.row(i), &cavity.mean)));
+    linear.extend(bar.mean.iter().enumerate().map(|(i, g)| g + dot(p.row(i), &cavity.mean)));
 }
 
 /// The exact site of one point.

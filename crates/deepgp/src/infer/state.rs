@@ -2,7 +2,7 @@
 
 use super::{Damping, Engine, Inference, Root};
 use crate::gauss::Factor;
-use crate::linalg::Mat;
+use crate::linalg::{Mat, tri};
 use crate::network::DeepGp;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -56,32 +56,45 @@ impl State {
 
     /// A random start: linear terms are drawn, since equal ones would leave all hidden units equal for ever.
     ///
-    /// The first layer gets larger linear terms than those above it. ADF starts at the prior in every layer but for
-    /// these; the joint energy starts from a random root.
+    /// The first layer gets larger linear terms than those above it. Precisions are nearly zero but for the joint energy,
+    /// which starts from a random root.
     ///
     /// # Errors
     /// As [`State::new`].
     pub fn random(model: &DeepGp, n_data: usize, inference: &Inference, rng: &mut impl Rng) -> crate::Result<Self> {
-        let joint = inference.settings().engine == Engine::JointEnergy;
+        if inference.settings().engine == Engine::JointEnergy {
+            return Self::random_roots(model, inference, rng);
+        }
         let mut factors = Vec::new();
         for (l, layer) in model.layers().iter().enumerate() {
             let m = layer.n_inducing();
-            let scale = if l == 0 { 1.0 } else { 0.1 };
             let mut one = || {
-                let mut draw = |s: f64| -> f64 { s * Distribution::<f64>::sample(&StandardNormal, rng) };
-                if joint {
-                    let mut r = Mat::from_fn(m, m, |i, j| if i <= j { draw(scale) } else { 0.0 });
-                    (0..m).for_each(|i| r[(i, i)] = r[(i, i)].exp());
-                    Factor { precision: Root::square(&r), linear: (0..m).map(|_| draw(scale)).collect() }
-                } else {
-                    let linear = (0..m).map(|_| draw(0.1 * scale)).collect();
-                    let precision = Mat::from_fn(m, m, |i, j| if i == j { FIRST_PRECISION } else { 0.0 });
-                    Factor { precision, linear }
-                }
+                let linear = normals(m, 0.1 * first_scale(l), rng);
+                let precision = Mat::from_fn(m, m, |i, j| if i == j { FIRST_PRECISION } else { 0.0 });
+                Factor { precision, linear }
             };
             factors.push((0..layer.dim_out).map(|_| one()).collect());
         }
         Self::new(factors, n_data, inference)
+    }
+
+    /// The roots themselves are drawn: Λ = RᵀR of a large random R is singular but for rounding, so that R could not be had
+    /// back from it.
+    fn random_roots(model: &DeepGp, inference: &Inference, rng: &mut impl Rng) -> crate::Result<Self> {
+        let (mut factors, mut roots) = (Vec::new(), Vec::new());
+        for (l, layer) in model.layers().iter().enumerate() {
+            let (m, scale) = (layer.n_inducing(), first_scale(l));
+            let (mut own_factors, mut own_roots) = (Vec::new(), Vec::new());
+            for _ in 0..layer.dim_out {
+                let root = Root::from_packed(m, normals(tri::packed_len(m), scale, rng))?;
+                let precision = Root::square(&root.matrix());
+                own_factors.push(Factor { precision, linear: normals(m, scale, rng) });
+                own_roots.push(root);
+            }
+            factors.push(own_factors);
+            roots.push(own_roots);
+        }
+        Ok(Self { factors, points: Vec::new(), roots, damping: Damping::new(inference.settings().damping) })
     }
 
     /// Appends the coordinates that descend the energy like hyperparameters: none but for the joint energy.
@@ -107,4 +120,14 @@ impl State {
             }
         }
     }
+}
+
+/// Scale of the first draws in layer `l`.
+fn first_scale(l: usize) -> f64 {
+    if l == 0 { 1.0 } else { 0.1 }
+}
+
+/// `n` normal draws with the given standard deviation.
+fn normals(n: usize, std: f64, rng: &mut impl Rng) -> Vec<f64> {
+    (0..n).map(|_| std * Distribution::<f64>::sample(&StandardNormal, rng)).collect()
 }

@@ -61,7 +61,8 @@ impl EqSweep {
     }
 
     /// Ψ₂ of point `g` as a packed triangle.
-    pub fn psi2(&self, g: usize) -> &[f64] {
+    #[cfg(test)]
+    fn psi2(&self, g: usize) -> &[f64] {
         let packed = tri::packed_len(self.m);
         &self.psi2[g * (packed + PAD)..][..packed]
     }
@@ -504,5 +505,77 @@ unsafe fn symmetric_row<L: Lanes>(x: *const f64, v: *const f64, out: *mut f64, i
             k += L::N;
         }
         *out.add(i) += L::sum(dot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{KernelGrad, Psi};
+    use deepgp_oracle::{Tolerance, assert_all_close};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    fn random(rows: usize, cols: usize, rng: &mut ChaCha8Rng) -> Mat {
+        Mat::from_fn(rows, cols, |_, _| 2.0 * rng.random::<f64>() - 1.0)
+    }
+
+    /// Sweeps give what the plain law gives, for sizes on both sides of every vector and group length.
+    #[test]
+    fn a_sweep_equals_the_plain_law() {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        for (m, dim, d_out, n) in [(1, 1, 1, 1), (5, 2, 1, 4), (8, 1, 2, 3), (9, 3, 1, 2), (17, 2, 3, 4), (50, 2, 1, 4)]
+        {
+            let law = Eq { lengthscale: (0..dim).map(|_| 0.5 + rng.random::<f64>()).collect(), signal_var: 1.3 };
+            let (z, mean) = (random(m, dim, &mut rng), random(n, dim, &mut rng));
+            let var = Mat::from_fn(n, dim, |_, _| 0.1 + rng.random::<f64>());
+            let (a, coef) = (random(d_out, m, &mut rng), random(n, d_out, &mut rng));
+            let packed = tri::packed_len(m);
+            let b: Vec<Vec<f64>> = (0..d_out)
+                .map(|_| random(1, packed, &mut rng).as_slice().iter().copied().chain([0.0; PAD]).collect())
+                .collect();
+            let mut tables = PsiTables::default();
+            law.prepare(&z, &mut tables);
+
+            let mut sweep = EqSweep::default();
+            sweep.resize(m, dim, d_out);
+            let mut dots = Mat::zeros(n, d_out);
+            sweep.forward(&law, &tables, &b, (&mean, &var, n), &mut dots);
+            let mut c = vec![vec![0.0; packed + PAD]; d_out];
+            let (mut mean_bar, mut var_bar) = (Mat::zeros(n, dim), Mat::zeros(n, dim));
+            let mut sums = PsiSums::zeros(m, dim, dim + 1);
+            let bars = (&mut mean_bar, &mut var_bar);
+            sweep.backward(&law, (&a, &b), &var, n, &coef, &mut c, bars, &mut sums);
+
+            let mut plain_c = vec![vec![0.0; packed + PAD]; d_out];
+            let (mut plain_mean, mut plain_var) = (Mat::zeros(n, dim), Mat::zeros(n, dim));
+            let mut plain_sums = PsiSums::zeros(m, dim, dim + 1);
+            for g in 0..n {
+                let (mut psi, mut bar) = (Psi::zeros(m, dim, false), Psi::zeros(m, dim, false));
+                law.psi(&tables, mean.row(g), var.row(g), &mut psi);
+                assert_all_close("Ψ₂", sweep.psi2(g), &psi.psi2, Tolerance::Rounding);
+                for d in 0..d_out {
+                    let dot: f64 = b[d].iter().zip(&psi.psi2).map(|(b, p)| b * p).sum();
+                    assert_all_close("⟨B, Ψ₂⟩", &[dots[(g, d)]], &[dot], Tolerance::Rounding);
+                    let mut y = vec![0.0; m];
+                    tri::packed_mul(&psi.psi2, a.row(d), &mut y);
+                    assert_all_close("Ψ₂ A", sweep.psi2_a(g, d), &y, Tolerance::Rounding);
+                    for p in 0..packed {
+                        plain_c[d][p] += coef[(g, d)] * psi.psi2[p];
+                        bar.psi2[p] += coef[(g, d)] * b[d][p];
+                    }
+                }
+                let input = InputBar { mean: plain_mean.row_mut(g), var: plain_var.row_mut(g) };
+                law.psi_adjoint(&tables, mean.row(g), var.row(g), &mut psi, &bar, input, &mut plain_sums);
+            }
+            assert_all_close("C̄", &c.concat(), &plain_c.concat(), Tolerance::Rounding);
+            assert_all_close("m̄", mean_bar.as_slice(), plain_mean.as_slice(), Tolerance::Rounding);
+            assert_all_close("v̄", var_bar.as_slice(), plain_var.as_slice(), Tolerance::Rounding);
+            let (mut grad, mut plain) = (KernelGrad::zeros(m, dim, dim + 1), KernelGrad::zeros(m, dim, dim + 1));
+            law.finish(&tables, &sums, &mut grad);
+            law.finish(&tables, &plain_sums, &mut plain);
+            assert_all_close("z̄", grad.z.as_slice(), plain.z.as_slice(), Tolerance::Rounding);
+            assert_all_close("parameters", &grad.params, &plain.params, Tolerance::Rounding);
+        }
     }
 }

@@ -72,7 +72,7 @@ pub struct PsiTables {
     /// Variances of the linear parts of a sum, added up; empty if there are none.
     pub(crate) slopes: Vec<f64>,
     /// The rule of a law without closed forms.
-    pub(crate) nodes: quadrature::Nodes,
+    pub(crate) nodes: std::sync::Arc<quadrature::Nodes>,
 }
 
 /// The expectations for one point, or the adjoint of each.

@@ -31,6 +31,7 @@
 
 use super::{InputBar, Law, Psi, PsiSums, PsiTables};
 use crate::linalg::{GaussHermite, Mat, tri};
+use std::sync::{Arc, OnceLock};
 
 /// Most nodes of a tensor rule.
 const BUDGET: usize = 800;
@@ -59,9 +60,21 @@ pub(crate) struct Workspace {
     k_bar: Mat,
 }
 
+/// Dimensions whose rule is worth keeping: the tensor rules.
+const KEPT: usize = 6;
+
 impl Nodes {
-    /// The rule for D dimensions.
-    pub fn new(dim: usize) -> Self {
+    /// The rule for D dimensions, from a table of constants: a tensor rule takes longer to build than a step to run, and
+    /// every step prepares its tables anew.
+    pub fn of(dim: usize) -> Arc<Self> {
+        static RULES: [OnceLock<Arc<Nodes>>; KEPT + 1] = [const { OnceLock::new() }; KEPT + 1];
+        match RULES.get(dim) {
+            Some(rule) => Arc::clone(rule.get_or_init(|| Arc::new(Self::new(dim)))),
+            None => Arc::new(Self::new(dim)),
+        }
+    }
+
+    fn new(dim: usize) -> Self {
         match nodes_per_dim(dim) {
             Some(n) => Self::tensor(dim, &GaussHermite::new(n)),
             None => Self::symmetric(dim),
@@ -95,12 +108,10 @@ fn nodes_per_dim(dim: usize) -> Option<usize> {
     (MIN_PER_DIM..=MAX_PER_DIM).rev().find(|n| n.checked_pow(dim as u32).is_some_and(|total| total <= BUDGET))
 }
 
-/// Builds the rule, unless the tables hold it already.
+/// Looks the rule up.
 pub(super) fn prepare(z: &Mat, tables: &mut PsiTables) {
     tables.z.clone_from(z);
-    if tables.nodes.x.cols() != z.cols() {
-        tables.nodes = Nodes::new(z.cols());
-    }
+    tables.nodes = Nodes::of(z.cols());
 }
 
 /// Places the nodes at h_j = m + √v ∘ x_j and evaluates k(h_j, z_i).
@@ -118,7 +129,7 @@ fn evaluate(law: &impl Law, tables: &PsiTables, mean: &[f64], std: impl Fn(usize
 
 /// [`Law::psi`] by quadrature.
 pub(super) fn psi(law: &impl Law, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
-    let (Nodes { x, weight }, m, with_xi) = (&tables.nodes, tables.z.rows(), psi.wants_xi());
+    let (Nodes { x, weight }, m, with_xi) = (&*tables.nodes, tables.z.rows(), psi.wants_xi());
     evaluate(law, tables, mean, |q| var[q].sqrt(), &mut psi.work);
     psi.psi0 = 0.0;
     psi.psi1.fill(0.0);
@@ -162,7 +173,7 @@ pub(super) fn psi_adjoint(
     input: InputBar<'_>,
     sums: &mut PsiSums,
 ) {
-    let (Nodes { x, weight }, m, (mean, var)) = (&tables.nodes, tables.z.rows(), at);
+    let (Nodes { x, weight }, m, (mean, var)) = (&*tables.nodes, tables.z.rows(), at);
     let std = |q: usize| var[q].max(VAR_FLOOR).sqrt();
     let work = &mut psi.work;
     evaluate(law, tables, mean, std, work);
@@ -218,5 +229,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_rule_is_built_once() {
+        for dim in 1..=KEPT {
+            assert!(nodes_per_dim(dim).is_some() && Arc::ptr_eq(&Nodes::of(dim), &Nodes::of(dim)), "dimension {dim}");
+        }
+        assert_eq!(nodes_per_dim(KEPT + 1), None);
     }
 }

@@ -72,7 +72,9 @@ impl Cholesky {
         (self.jitter, self.raises) = (jitter, 0);
         loop {
             let amount = self.jitter.amount(k);
-            match self.factor(k, 1.0, amount) {
+            let factored = self.factor(k, 1.0, amount);
+            let certain = factored.and_then(|()| if self.is_certain(k) { Ok(()) } else { Err(k.rows() - 1) });
+            match certain {
                 Ok(()) => return Ok(()),
                 Err(pivot) if self.raises == MAX_RAISES || !amount.is_finite() => {
                     return Err(Error::NotPositiveDefinite { what, layer: None, output: None, pivot, jitter: amount });
@@ -83,6 +85,18 @@ impl Cholesky {
                 }
             }
         }
+    }
+
+    /// Whether K + jitter is positive definite by more than its own rounding: otherwise it is luck that it was factored.
+    ///
+    /// ```text
+    /// tr (L Lᵀ)⁻¹ · M ε max_i k_ii < 1          the trace is at least 1/λ_min, M ε max k_ii what rounding may add to λ_min
+    /// ```
+    fn is_certain(&self, k: &Mat) -> bool {
+        let m = k.rows();
+        let largest = (0..m).map(|i| k[(i, i)]).fold(0.0, f64::max);
+        let trace = crate::linalg::dot(self.l_inv.as_slice(), self.l_inv.as_slice());
+        trace * m as f64 * f64::EPSILON * largest < 1.0
     }
 
     /// Factors a matrix that is expected to be positive definite as it stands.
@@ -203,5 +217,35 @@ impl Cholesky {
                 k_bar[(i, i)] += share;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// exp(−½ (i − j)²/ℓ²): near one for a large ℓ, and singular but for rounding.
+    fn gram(m: usize, lengthscale: f64) -> Mat {
+        Mat::from_fn(m, m, |i, j| (-0.5 * ((i as f64 - j as f64) / lengthscale).powi(2)).exp())
+    }
+
+    #[test]
+    fn a_matrix_that_is_singular_but_for_rounding_needs_jitter() -> Result<()> {
+        // With M points the least eigenvalue is about ℓ^{−2(M−1)}.
+        for m in 4..12 {
+            for lengthscale in [1e3, 1e4, 1e6, 1e8] {
+                let chol = Cholesky::with_jitter(&gram(m, lengthscale), Jitter::Relative(0.0), "K")?;
+                assert!(chol.jitter().1 > 0, "{m} points, lengthscale {lengthscale:e}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_matrix_that_is_definite_is_factored_as_it_is() -> Result<()> {
+        for m in 1..12 {
+            assert_eq!(Cholesky::with_jitter(&gram(m, 0.8), Jitter::Relative(0.0), "K")?.jitter().1, 0, "{m}");
+        }
+        Ok(())
     }
 }

@@ -68,9 +68,13 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix; `None` if the iteration fails.
+/// Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix; `None` if the iteration fails or if what it
+/// gives is not finite.
 pub fn symmetric_eigen(a: &Mat) -> Option<(Vec<f64>, Mat)> {
-    let eigen = view(a).self_adjoint_eigen(faer::Side::Lower).ok()?;
-    let (values, vectors) = (eigen.S().column_vector(), eigen.U());
-    Some((values.iter().copied().collect(), Mat::from_fn(a.rows(), a.rows(), |i, j| vectors[(i, j)])))
+    let eigen = view(a).self_adjoint_eigen(faer::Side::Lower);
+    end_vector_code();
+    let eigen = eigen.ok()?;
+    let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
+    let vectors = Mat::from_fn(a.rows(), a.rows(), |i, j| eigen.U()[(i, j)]);
+    values.iter().chain(vectors.as_slice()).all(|v| v.is_finite()).then_some((values, vectors))
 }

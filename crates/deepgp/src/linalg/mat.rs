@@ -5,10 +5,29 @@ use std::ops::{Index, IndexMut};
 
 /// Dense `rows × cols` matrix of `f64`, row by row in one allocation.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct Mat {
     rows: usize,
     cols: usize,
     data: Vec<f64>,
+}
+
+/// What a file says a matrix is, before it is believed.
+#[derive(serde::Deserialize)]
+struct Stored {
+    rows: usize,
+    cols: usize,
+    data: Vec<f64>,
+}
+
+impl TryFrom<Stored> for Mat {
+    type Error = Error;
+
+    fn try_from(stored: Stored) -> Result<Self> {
+        let entries = stored.rows.saturating_mul(stored.cols);
+        crate::error::expect_size("matrix entries", entries, stored.data.len())?;
+        Ok(Self { rows: stored.rows, cols: stored.cols, data: stored.data })
+    }
 }
 
 impl Mat {
