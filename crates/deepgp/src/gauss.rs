@@ -9,7 +9,7 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::tile::cholesky_upper;
-use crate::linalg::{Cholesky, Mat, Op, dot, mul};
+use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul};
 use serde::{Deserialize, Serialize};
 
 /// Natural parameters of a Gaussian factor: exp(−½ vᵀΛv + ηᵀv).
@@ -36,9 +36,7 @@ impl Factor {
     /// `self += scale · other`: products and powers of factors are sums of natural parameters.
     pub fn add_scaled(&mut self, scale: f64, other: &Factor) {
         self.precision.add_scaled(scale, &other.precision);
-        for (a, b) in self.linear.iter_mut().zip(&other.linear) {
-            *a += scale * b;
-        }
+        axpy(scale, &other.linear, &mut self.linear);
     }
 
     /// Becomes `a · x + b · y`, keeping its memory.
@@ -78,9 +76,7 @@ impl Factor {
         for i in 0..m {
             let w = half[i] * root.inv_diag[i];
             half[i] = w;
-            for (rest, u) in half[i + 1..].iter_mut().zip(&root.u.row(i)[i + 1..]) {
-                *rest -= u * w;
-            }
+            axpy(-w, &root.u.row(i)[i + 1..], &mut half[i + 1..]);
             phi += 0.5 * w * w;
         }
         Ok(phi + root.inv_diag.chunks(4).map(|c| c.iter().product::<f64>().ln()).sum::<f64>())
@@ -153,9 +149,7 @@ impl Moments {
         self.mean.clear();
         self.mean.resize(m, 0.0);
         for (i, w) in self.half_mean.iter().enumerate() {
-            for (mean, c) in self.mean.iter_mut().zip(&c_inv.row(i)[..=i]) {
-                *mean += c * w;
-            }
+            axpy(*w, &c_inv.row(i)[..=i], &mut self.mean);
         }
         self.log_partition = -0.5 * self.precision.log_det() + 0.5 * dot(&self.half_mean, &self.half_mean);
         Ok(())

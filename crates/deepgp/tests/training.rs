@@ -71,6 +71,17 @@ fn the_same_seed_gives_the_same_bits() {
 }
 
 #[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    // Ten blocks and a remainder, more than there are slots.
+    let (x, y) = toy(700, 0.2, 1, wave);
+    let settings = Settings { batch_size: 650, ..settings(Engine::Sep(Site::FirstOrder), 6) };
+    let alone = run(&x, &y, settings.clone());
+    for threads in [2, 3, 8] {
+        assert_eq!(alone, run(&x, &y, Settings { threads, ..settings.clone() }), "{threads} threads");
+    }
+}
+
+#[test]
 fn a_run_ends_after_its_iterations_or_when_it_is_told() {
     let (x, y) = toy(30, 0.2, 1, wave);
     let all = run(&x, &y, settings(Engine::Sep(Site::FirstOrder), 25)).1;

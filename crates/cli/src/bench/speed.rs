@@ -89,7 +89,7 @@ fn measure(args: &Speed, hidden: &[usize], n_inducing: usize, batch: usize) -> R
     let (mut steps, mut ceilings) = (Vec::new(), Vec::new());
     run_for(&mut trainer, 20);
     let mut chunk = 1;
-    while chunk < 1000 && timed(|| run_for(&mut trainer, chunk)) < 0.02 {
+    while chunk < 1000 && timed(|| run_for(&mut trainer, chunk)) < 0.005 {
         chunk *= 2;
     }
     let started = Instant::now();
@@ -144,35 +144,38 @@ fn run_for(trainer: &mut Trainer<'_>, steps: usize) {
     });
 }
 
-/// Both ceilings, each the best of a few short runs.
+/// Both ceilings, each over a loop of a few milliseconds: medians of these are compared with medians of steps.
 fn measure_ceilings() -> Ceilings {
+    const REPEATS: usize = 4000;
     let arguments: Vec<f64> = (0..1280).map(|i| -0.01 * f64::from(i)).collect();
     let mut values = arguments.clone();
-    let exp = best(5, || {
-        for _ in 0..20 {
+    let exp = timed(|| {
+        for _ in 0..REPEATS {
             values.copy_from_slice(&arguments);
             exp_in_place(&mut values);
+            std::hint::black_box(&values);
         }
-        std::hint::black_box(&values);
     });
     const SIZE: usize = 192;
+    const PRODUCTS: usize = 10;
     let (a, b) = (Mat::from_fn(SIZE, SIZE, |i, j| (i + j) as f64), Mat::from_fn(SIZE, SIZE, |i, j| (i * j) as f64));
     let mut out = Mat::zeros(SIZE, SIZE);
-    let gemm = best(5, || {
-        mul(&mut out, &a, Op::Id, &b, Op::Id);
-        std::hint::black_box(&out);
+    let gemm = timed(|| {
+        for _ in 0..PRODUCTS {
+            mul(&mut out, &a, Op::Id, &b, Op::Id);
+            std::hint::black_box(&out);
+        }
     });
-    Ceilings { exp_ns: exp * 1e9 / (20.0 * 1280.0), gemm_gflops: 2e-9 * (SIZE as f64).powi(3) / gemm }
+    Ceilings {
+        exp_ns: exp * 1e9 / (REPEATS * arguments.len()) as f64,
+        gemm_gflops: 2e-9 * PRODUCTS as f64 * (SIZE as f64).powi(3) / gemm,
+    }
 }
 
 fn timed(work: impl FnOnce()) -> f64 {
     let started = Instant::now();
     work();
     started.elapsed().as_secs_f64()
-}
-
-fn best(times: usize, mut work: impl FnMut()) -> f64 {
-    (0..times).map(|_| timed(&mut work)).fold(f64::INFINITY, f64::min)
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {

@@ -12,7 +12,7 @@ use super::eq_sweep::{PAD, lane_sum};
 use super::{InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables};
 use crate::error::{Result, expect_positive};
 use crate::linalg::tile::{Left, Part, mirror, product};
-use crate::linalg::{Mat, tri};
+use crate::linalg::{Mat, axpy, sum, tri};
 use crate::param::{Block, BlockMut, Domain, Parameters};
 use crate::simd::{Job, Lanes, exp_in_place, run};
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,7 @@ impl Law for Eq {
         let mut weights = k.clone();
         let entries = weights.as_mut_slice().iter_mut().zip(k_bar.as_slice());
         entries.for_each(|(w, b)| *w *= b);
-        grad.params[self.dim_in()] += weights.as_slice().iter().sum::<f64>() / self.signal_var;
+        grad.params[self.dim_in()] += sum(weights.as_slice()) / self.signal_var;
         self.distance_adjoint(&tables.z, &mut weights, grad);
     }
 
@@ -122,11 +122,8 @@ impl Law for Eq {
         let mut column_sums = vec![0.0; z.rows()];
         let mut squares = vec![0.0; dim];
         for n in 0..x.rows() {
-            let mut row_sum = 0.0;
-            for (sum, w) in column_sums.iter_mut().zip(weights.row(n)) {
-                *sum += w;
-                row_sum += w;
-            }
+            let row_sum = sum(weights.row(n));
+            axpy(1.0, weights.row(n), &mut column_sums);
             for (square, x) in squares.iter_mut().zip(x.row(n)) {
                 *square += row_sum * x * x;
             }
@@ -142,7 +139,7 @@ impl Law for Eq {
         for (q, &l) in self.lengthscale.iter().enumerate() {
             sums.grad.params[q] += squares[q] / (l * l * l);
         }
-        sums.grad.params[dim] += column_sums.iter().sum::<f64>() / self.signal_var;
+        sums.grad.params[dim] += sum(&column_sums) / self.signal_var;
     }
 
     fn cross_adjoint(
@@ -443,9 +440,9 @@ impl Eq {
         let mut moment = Mat::default();
         product(&mut moment, false, Left::plain(weights, Part::Full), (z, Part::Full), Part::Full);
         for i in 0..m {
-            let sum: f64 = weights.row(i).iter().sum();
+            let total = sum(weights.row(i));
             for (q, &l) in self.lengthscale.iter().enumerate() {
-                let pull = 2.0 * (moment[(i, q)] - sum * z[(i, q)]) / (l * l);
+                let pull = 2.0 * (moment[(i, q)] - total * z[(i, q)]) / (l * l);
                 grad.z[(i, q)] += pull;
                 grad.params[q] -= pull * z[(i, q)] / l;
             }

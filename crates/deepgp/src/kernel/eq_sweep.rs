@@ -25,7 +25,7 @@ pub struct EqSweep {
     m: usize,
     dim: usize,
     d_out: usize,
-    /// w, per point D rows of M + PAD.
+    /// 1 and w_q, per point D + 1 rows of M + PAD, zero beyond M.
     w: Vec<f64>,
     /// γ, per point a row of M + PAD.
     gamma: Vec<f64>,
@@ -43,6 +43,8 @@ pub struct EqSweep {
     y: Vec<f64>,
     /// A, D_out rows of M + PAD.
     a: Vec<f64>,
+    /// Coefficients of a group.
+    coef: Vec<f64>,
 }
 
 impl EqSweep {
@@ -54,7 +56,10 @@ impl EqSweep {
         (self.m, self.dim, self.d_out) = (m, dim, d_out);
         let (row, packed) = (m + PAD, tri::packed_len(m) + PAD);
         let sized = |n: usize| vec![0.0; GROUP * n];
-        (self.w, self.gamma, self.inv_sqrt_e) = (sized(dim * row), sized(row), sized(dim));
+        (self.w, self.gamma, self.inv_sqrt_e) = (sized((dim + 1) * row), sized(row), sized(dim));
+        for ones in self.w.chunks_exact_mut((dim + 1) * row) {
+            ones[..m].fill(1.0);
+        }
         (self.psi2, self.f) = (sized(packed), sized(packed));
         (self.f_w, self.y) = (sized((dim + 1) * row), sized(d_out * row));
         self.a = vec![0.0; d_out * row];
@@ -93,7 +98,7 @@ impl EqSweep {
                 let inv = 1.0 / (l2 + 2.0 * var[(g, q)]).sqrt();
                 log_scale += (law.lengthscale[q] * inv).ln();
                 self.inv_sqrt_e[g * dim + q] = inv;
-                let w = &mut self.w[(g * dim + q) * row..][..m];
+                let w = &mut self.w[(g * (dim + 1) + q + 1) * row..][..m];
                 for ((w, gamma), z) in w.iter_mut().zip(gamma.iter_mut()).zip(tables.z_t.row(q)) {
                     *w = (z - mean[(g, q)]) * inv;
                     *gamma -= 0.25 * *w * *w;
@@ -108,7 +113,7 @@ impl EqSweep {
                 m,
                 dim,
                 pairs: tables.pairs.as_ptr(),
-                w: self.w[g * dim * row..].as_ptr(),
+                w: self.w[g * (dim + 1) * row..].as_ptr(),
                 gamma: self.gamma[g * row..].as_ptr(),
                 base: &self.base[g..g + count],
                 psi2: self.psi2[g * packed..].as_mut_ptr(),
@@ -154,11 +159,13 @@ impl EqSweep {
             self.a[d * row..][..m].copy_from_slice(a.row(d));
         }
         for (g, count) in groups(n) {
+            // ½ b per output and point, side by side.
+            self.coef.clear();
+            self.coef.extend((0..d_out).flat_map(|d| (g..g + count).map(move |g| 0.5 * coef[(g, d)])));
             let job = Weigh {
                 len: packed - PAD,
                 count,
-                coef,
-                first: g,
+                half_coef: &self.coef,
                 b,
                 c,
                 psi2: self.psi2[g * packed..].as_ptr(),
@@ -174,14 +181,18 @@ impl EqSweep {
         for g in 0..n {
             let job = Multiply {
                 m,
-                dim,
-                d_out,
-                f: self.f[g * packed..].as_ptr(),
-                psi2: self.psi2[g * packed..].as_ptr(),
-                w: self.w[g * dim * row..].as_ptr(),
-                a: self.a.as_ptr(),
-                f_w: self.f_w[g * (dim + 1) * row..].as_mut_ptr(),
-                y: self.y[g * d_out * row..].as_mut_ptr(),
+                f: Products {
+                    matrix: self.f[g * packed..].as_ptr(),
+                    count: dim + 1,
+                    vectors: self.w[g * (dim + 1) * row..].as_ptr(),
+                    out: self.f_w[g * (dim + 1) * row..].as_mut_ptr(),
+                },
+                psi2: Products {
+                    matrix: self.psi2[g * packed..].as_ptr(),
+                    count: d_out,
+                    vectors: self.a.as_ptr(),
+                    out: self.y[g * d_out * row..].as_mut_ptr(),
+                },
             };
             // SAFETY: rows have M + PAD numbers, zero beyond M where they are factors.
             unsafe { run(job) };
@@ -208,7 +219,7 @@ impl EqSweep {
         let r = &f_w[..m];
         let total = lane_sum(m, |i| r[i]);
         for q in 0..dim {
-            let (w, f_w) = (&self.w[(g * dim + q) * row..][..m], &f_w[(q + 1) * row..][..m]);
+            let (w, f_w) = (&self.w[(g * (dim + 1) + q + 1) * row..][..m], &f_w[(q + 1) * row..][..m]);
             let inv = self.inv_sqrt_e[g * dim + q];
             let (l, inv_e) = (law.lengthscale[q], inv * inv);
             let sum_u = lane_sum(m, |i| r[i] * w[i] + f_w[i]);
@@ -278,7 +289,7 @@ impl ExpSweep<'_> {
                     }
                     for q in 0..dim {
                         for (g, exponent) in exponent.iter_mut().enumerate() {
-                            let w = self.w.add((g * dim + q) * row);
+                            let w = self.w.add((g * (dim + 1) + q + 1) * row);
                             let half = L::splat(0.5 * *w.add(i));
                             *exponent = L::neg_mul_add(half, L::load(w.add(j)), *exponent);
                         }
@@ -368,8 +379,7 @@ impl Job for Dots {
 struct Weigh<'a> {
     len: usize,
     count: usize,
-    coef: &'a Mat,
-    first: usize,
+    half_coef: &'a [f64],
     b: &'a [Vec<f64>],
     c: &'a mut [Vec<f64>],
     psi2: *const f64,
@@ -383,28 +393,54 @@ impl Weigh<'_> {
     unsafe fn sweep<L: Lanes, const G: usize>(&mut self) {
         // SAFETY: passed on to the caller.
         unsafe {
+            if let ([b], [c]) = (self.b, &mut *self.c) {
+                // One output: the coefficients stay in registers.
+                let mut coef = [L::splat(0.0); G];
+                for (g, coef) in coef.iter_mut().enumerate() {
+                    *coef = L::splat(self.half_coef[g]);
+                }
+                let (b, c) = (b.as_ptr(), c.as_mut_ptr());
+                self.chunks::<L, G>(|p, psi, weight| {
+                    let (b, mut sum) = (L::load(b.add(p)), L::splat(0.0));
+                    for g in 0..G {
+                        weight[g] = L::mul(coef[g], b);
+                        sum = L::mul_add(coef[g], psi[g], sum);
+                    }
+                    L::store(c.add(p), L::mul_add(L::splat(2.0), sum, L::load(c.add(p))));
+                });
+            } else {
+                let (b, c, coef) = (self.b, std::mem::take(&mut self.c), self.half_coef.as_ptr());
+                self.chunks::<L, G>(|p, psi, weight| {
+                    for (d, (b, c)) in b.iter().zip(c.iter_mut()).enumerate() {
+                        let (b, at, mut sum) = (L::load(b.as_ptr().add(p)), c.as_mut_ptr().add(p), L::splat(0.0));
+                        for g in 0..G {
+                            let coef = L::splat(*coef.add(d * G + g));
+                            weight[g] = L::mul_add(coef, b, weight[g]);
+                            sum = L::mul_add(coef, psi[g], sum);
+                        }
+                        L::store(at, L::mul_add(L::splat(2.0), sum, L::load(at)));
+                    }
+                });
+            }
+        }
+    }
+
+    /// Calls `outputs` with position, Ψ₂ and weights (zero, to be set to ½ Σ b B) of every chunk, then forms F.
+    #[inline(always)]
+    unsafe fn chunks<L: Lanes, const G: usize>(&self, mut outputs: impl FnMut(usize, &[L::V; G], &mut [L::V; G])) {
+        // SAFETY: passed on to the caller.
+        unsafe {
             let mut p = 0;
             while p < self.len {
                 let left = self.len - p;
-                let mut psi = [L::splat(0.0); G];
+                let (mut psi, mut weight) = ([L::splat(0.0); G], [L::splat(0.0); G]);
                 for (g, psi) in psi.iter_mut().enumerate() {
-                    let at = self.psi2.add(g * self.stride + p);
-                    *psi = if left < L::N { L::load_part(at, left) } else { L::load(at) };
+                    *psi = load_row::<L>(self.psi2.add(g * self.stride + p), left);
                 }
-                let mut weight = [L::splat(0.0); G];
-                for (d, (b, c)) in self.b.iter().zip(self.c.iter_mut()).enumerate() {
-                    let (b, at) = (L::load(b.as_ptr().add(p)), c.as_mut_ptr().add(p));
-                    let mut c = L::load(at);
-                    for g in 0..G {
-                        let coef = L::splat(*self.coef.row(self.first + g).get_unchecked(d));
-                        weight[g] = L::mul_add(coef, b, weight[g]);
-                        c = L::mul_add(coef, psi[g], c);
-                    }
-                    L::store(at, c);
-                }
+                outputs(p, &psi, &mut weight);
                 let mut sum = L::load(self.pairs.add(p));
                 for g in 0..G {
-                    let f = L::mul(L::mul(weight[g], L::splat(0.5)), psi[g]);
+                    let f = L::mul(weight[g], psi[g]);
                     sum = L::add(sum, f);
                     L::store(self.f.add(g * self.stride + p), f);
                 }
@@ -431,53 +467,121 @@ impl Job for Weigh<'_> {
     }
 }
 
-/// Products of packed symmetric matrices with vectors for one point: r = F 1, F w_q, and y_d = Ψ₂ A_d, where each row
-/// adds its share to the entries of its columns and to its own entry; the diagonal is counted twice.
-///
-/// F has half of its diagonal's weight in store, since F = ½ B ∘ Ψ₂ with B's diagonal not doubled: twice is right.
+/// A packed symmetric matrix and the vectors it is multiplied with: `count` rows of M + PAD each.
+#[derive(Clone, Copy)]
+struct Products {
+    matrix: *const f64,
+    count: usize,
+    vectors: *const f64,
+    out: *mut f64,
+}
+
+/// F [1, w_1, …] and Ψ₂ [A_1, …] for one point: every row adds its share to the entries of its columns and to its own
+/// entry, so that the diagonal is counted twice. Of F only half the diagonal's weight is in store, since B's diagonal is
+/// not doubled: twice is right.
 struct Multiply {
     m: usize,
-    dim: usize,
-    d_out: usize,
-    f: *const f64,
-    psi2: *const f64,
-    w: *const f64,
-    a: *const f64,
-    f_w: *mut f64,
-    y: *mut f64,
+    f: Products,
+    psi2: Products,
 }
 
 impl Job for Multiply {
     type Output = ();
 
+    /// Four vectors at a time, so that their sums can be taken together.
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let (m, row) = (self.m, self.m + PAD);
+        let Multiply { m, mut f, mut psi2 } = self;
+        while f.count + psi2.count > 0 {
+            let of_f = f.count.min(if psi2.count > 0 { 3 } else { 4 });
+            let of_psi2 = psi2.count.min(4 - of_f);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                match (of_f, of_psi2) {
+                    (0, 1) => rows::<L, 0, 1>(m, f, psi2),
+                    (0, 2) => rows::<L, 0, 2>(m, f, psi2),
+                    (0, 3) => rows::<L, 0, 3>(m, f, psi2),
+                    (0, _) => rows::<L, 0, 4>(m, f, psi2),
+                    (1, 0) => rows::<L, 1, 0>(m, f, psi2),
+                    (1, 1) => rows::<L, 1, 1>(m, f, psi2),
+                    (1, 2) => rows::<L, 1, 2>(m, f, psi2),
+                    (1, _) => rows::<L, 1, 3>(m, f, psi2),
+                    (2, 0) => rows::<L, 2, 0>(m, f, psi2),
+                    (2, 1) => rows::<L, 2, 1>(m, f, psi2),
+                    (2, _) => rows::<L, 2, 2>(m, f, psi2),
+                    (3, 0) => rows::<L, 3, 0>(m, f, psi2),
+                    (3, _) => rows::<L, 3, 1>(m, f, psi2),
+                    (_, _) => rows::<L, 4, 0>(m, f, psi2),
+                }
+                let row = m + PAD;
+                f.advance(of_f, row);
+                psi2.advance(of_psi2, row);
+            }
+        }
+    }
+}
+
+impl Products {
+    /// Leaves out the first `n` vectors.
+    ///
+    /// # Safety
+    /// There must be as many.
+    #[inline(always)]
+    unsafe fn advance(&mut self, n: usize, row: usize) {
+        self.count -= n;
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut p = 0;
-            for i in 0..m {
-                let len = m - i;
-                // r: its row sum and its column shares
-                let mut dot = L::splat(0.0);
-                let mut k = 0;
-                while k < len {
-                    let f = load_row::<L>(self.f.add(p + k), len - k);
-                    dot = L::add(dot, f);
-                    let at = self.f_w.add(i + k);
-                    L::store(at, L::add(L::load(at), f));
-                    k += L::N;
-                }
-                *self.f_w.add(i) += L::sum(dot);
-                for q in 0..self.dim {
-                    let (w, out) = (self.w.add(q * row), self.f_w.add((q + 1) * row));
-                    symmetric_row::<L>(self.f.add(p), w, out, i, len);
-                }
-                for d in 0..self.d_out {
-                    symmetric_row::<L>(self.psi2.add(p), self.a.add(d * row), self.y.add(d * row), i, len);
-                }
-                p += len;
+            self.vectors = self.vectors.add(n * row);
+            self.out = self.out.add(n * row);
+        }
+    }
+}
+
+/// The first F_ and P_ vectors of the two products.
+#[inline(always)]
+unsafe fn rows<L: Lanes, const F_: usize, const P_: usize>(m: usize, f: Products, psi2: Products) {
+    let row = m + PAD;
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut p = 0;
+        for i in 0..m {
+            let len = m - i;
+            let mut dots = [L::splat(0.0); 4];
+            let mut own = [L::splat(0.0); 4];
+            for (q, own) in own.iter_mut().enumerate().take(F_) {
+                *own = L::splat(*f.vectors.add(q * row + i));
             }
+            for (q, own) in own.iter_mut().skip(F_).enumerate().take(P_) {
+                *own = L::splat(*psi2.vectors.add(q * row + i));
+            }
+            let mut k = 0;
+            while k < len {
+                if F_ > 0 {
+                    let x = load_row::<L>(f.matrix.add(p + k), len - k);
+                    for q in 0..F_ {
+                        let at = q * row + i + k;
+                        dots[q] = L::mul_add(x, L::load(f.vectors.add(at)), dots[q]);
+                        L::store(f.out.add(at), L::mul_add(x, own[q], L::load(f.out.add(at))));
+                    }
+                }
+                if P_ > 0 {
+                    let x = load_row::<L>(psi2.matrix.add(p + k), len - k);
+                    for q in 0..P_ {
+                        let at = q * row + i + k;
+                        dots[F_ + q] = L::mul_add(x, L::load(psi2.vectors.add(at)), dots[F_ + q]);
+                        L::store(psi2.out.add(at), L::mul_add(x, own[F_ + q], L::load(psi2.out.add(at))));
+                    }
+                }
+                k += L::N;
+            }
+            let sums = L::sum4(dots);
+            for q in 0..F_ {
+                *f.out.add(q * row + i) += sums[q];
+            }
+            for q in 0..P_ {
+                *psi2.out.add(q * row + i) += sums[F_ + q];
+            }
+            p += len;
         }
     }
 }
@@ -487,25 +591,6 @@ impl Job for Multiply {
 unsafe fn load_row<L: Lanes>(at: *const f64, left: usize) -> L::V {
     // SAFETY: passed on to the caller.
     unsafe { if left < L::N { L::load_part(at, left) } else { L::load(at) } }
-}
-
-/// Row `i` of `out += X v`: `out[i] += Σ_j x_j v_j` and `out[j] += x_j v_i`.
-#[inline(always)]
-unsafe fn symmetric_row<L: Lanes>(x: *const f64, v: *const f64, out: *mut f64, i: usize, len: usize) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let v_i = L::splat(*v.add(i));
-        let mut dot = L::splat(0.0);
-        let mut k = 0;
-        while k < len {
-            let x = load_row::<L>(x.add(k), len - k);
-            dot = L::mul_add(x, L::load(v.add(i + k)), dot);
-            let at = out.add(i + k);
-            L::store(at, L::mul_add(x, v_i, L::load(at)));
-            k += L::N;
-        }
-        *out.add(i) += L::sum(dot);
-    }
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub use spectral_mixture::SpectralMixture;
 pub use sum::Sum;
 
 use crate::error::Result;
-use crate::linalg::{Mat, tri};
+use crate::linalg::{Mat, axpy, tri};
 use crate::param::{Block, BlockMut, Parameters};
 use serde::{Deserialize, Serialize};
 
@@ -148,9 +148,7 @@ impl PsiSums {
     /// Adds another block's sums.
     pub fn add(&mut self, other: &PsiSums) {
         self.grad.add(&other.grad);
-        for (a, b) in self.pairs.iter_mut().zip(&other.pairs) {
-            *a += b;
-        }
+        axpy(1.0, &other.pairs, &mut self.pairs);
         self.z_t.add_scaled(1.0, &other.z_t);
     }
 }

@@ -7,7 +7,7 @@
 use super::{Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR};
 use crate::kernel::Law;
 use crate::linalg::tile::{Left, Part, product};
-use crate::linalg::{Mat, dot, tri};
+use crate::linalg::{Mat, axpy, dot, tri};
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]
@@ -83,24 +83,18 @@ impl KnownTape {
                 sums.noise_var += var_bar[(n, d)];
                 sums.floored += usize::from(self.floored[n * d_out + d]);
                 let b = self.passed(var_bar, n, d);
-                for (k_bar, k_c) in self.k_bar.row_mut(n).iter_mut().zip(self.k_c[d].row(n)) {
-                    *k_bar += 2.0 * b * k_c;
-                }
-                for (w, k) in self.weighted.row_mut(n).iter_mut().zip(self.k.row(n)) {
-                    *w = b * k;
-                }
+                axpy(2.0 * b, self.k_c[d].row(n), self.k_bar.row_mut(n));
+                axpy(b, self.k.row(n), self.weighted.row_mut(n));
             }
             // C̄ = Σ b k kᵀ
             let left = Left::transposed(&self.weighted, Part::Full);
             product(&mut self.square, false, left, (&self.k, Part::Full), Part::Upper);
             add_packed(&self.square, &mut sums.c[d]);
             // g̃ = a k, and the sums of g̃ and g̃ g̃ᵀ
+            self.weighted.fill_zero();
             for n in 0..n_rows {
-                let a = mean_bar[(n, d)];
-                for ((w, k), sum) in self.weighted.row_mut(n).iter_mut().zip(self.k.row(n)).zip(sums.a.row_mut(d)) {
-                    *w = a * k;
-                    *sum += *w;
-                }
+                axpy(mean_bar[(n, d)], self.k.row(n), self.weighted.row_mut(n));
+                axpy(1.0, self.weighted.row(n), sums.a.row_mut(d));
             }
             let left = Left::transposed(&self.weighted, Part::Full);
             product(&mut sums.outer[d], true, left, (&self.weighted, Part::Full), Part::Upper);
@@ -123,8 +117,6 @@ fn add_packed(full: &Mat, packed: &mut [f64]) {
     let m = full.rows();
     for i in 0..m {
         let start = tri::row_start(m, i);
-        for (p, f) in packed[start..start + m - i].iter_mut().zip(&full.row(i)[i..]) {
-            *p += f;
-        }
+        axpy(1.0, &full.row(i)[i..], &mut packed[start..start + m - i]);
     }
 }

@@ -9,7 +9,7 @@ use super::{Inducing, LayerSums};
 use crate::gauss::{Moments, MomentsBar};
 use crate::kernel::eq_sweep::PAD;
 use crate::linalg::tile::{Left, Part, mirror, product};
-use crate::linalg::{Mat, dot, tri};
+use crate::linalg::{Mat, axpy, dot, tri};
 
 /// A, C and B for each output of a layer; kept and refilled from step to step.
 #[derive(Debug, Clone, Default)]
@@ -61,9 +61,7 @@ impl Projection {
             q.precision.solve_lower(&mut self.e);
             let a = self.a.row_mut(d);
             for (k, w) in q.half_mean.iter().enumerate() {
-                for (a, e) in a.iter_mut().zip(&self.e.row(k)[..=k]) {
-                    *a += e * w;
-                }
+                axpy(*w, &self.e.row(k)[..=k], a);
             }
             let c = &mut self.c[d];
             product(c, false, Left::transposed(&self.e, Part::Upper), (&self.e, Part::Lower), Part::Upper);

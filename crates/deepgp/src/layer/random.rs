@@ -10,7 +10,7 @@ use super::{Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR};
 use crate::kernel::eq_sweep::{EqSweep, GROUP};
 use crate::kernel::{InputBar, Kernel, Law, Psi};
 use crate::linalg::tile::{Left, Part, product};
-use crate::linalg::{Mat, dot, tri};
+use crate::linalg::{Mat, axpy, dot, tri};
 
 /// What the adjoint needs of the forward pass of a group of points, the output moments, and ∂F/∂(output moments).
 #[derive(Debug, Clone)]
@@ -234,12 +234,5 @@ impl RandomTape {
             product(outer, true, Left::transposed(g, Part::Full), (g, Part::Full), Part::Upper);
             g.reset(0, 0);
         }
-    }
-}
-
-/// `y += s · x`, as far as both reach.
-fn axpy(s: f64, x: &[f64], y: &mut [f64]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y += s * x;
     }
 }

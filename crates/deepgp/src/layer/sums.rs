@@ -4,7 +4,7 @@ use super::Layer;
 use crate::kernel::eq_sweep::PAD;
 use crate::kernel::{KernelGrad, PsiSums};
 use crate::linalg::tile::{Part, mirror};
-use crate::linalg::{Mat, tri};
+use crate::linalg::{Mat, axpy, tri};
 use crate::param::Parameters;
 
 /// ∂F/∂(parameters) of one layer, natural values.
@@ -76,9 +76,7 @@ impl LayerSums {
     pub fn add(&mut self, other: &LayerSums) {
         self.a.add_scaled(1.0, &other.a);
         for (mine, theirs) in self.c.iter_mut().zip(&other.c) {
-            for (a, b) in mine.iter_mut().zip(theirs) {
-                *a += b;
-            }
+            axpy(1.0, theirs, mine);
         }
         for (mine, theirs) in self.outer.iter_mut().zip(&other.outer) {
             mine.add_scaled(1.0, theirs);

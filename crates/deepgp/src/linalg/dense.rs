@@ -1,6 +1,8 @@
-//! Matrix products and eigenvectors, by faer.
+//! What faer does: matrix products, large Cholesky factors, eigenvectors.
 
 use super::Mat;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
@@ -53,6 +55,35 @@ pub fn mul_add(out: &mut Mat, scale: f64, a: &Mat, op_a: Op, b: &Mat, op_b: Op) 
     end_vector_code();
 }
 
+/// `out (+)= op(a) · b`, for [`super::tile::product`].
+pub(super) fn gemm(out: &mut Mat, add: bool, a: &Mat, transposed: bool, b: &Mat) {
+    let accumulate = if add { Accum::Add } else { Accum::Replace };
+    let lhs = read(a, if transposed { Op::T } else { Op::Id });
+    matmul(view_mut(out), accumulate, lhs, view(b), 1.0, Par::Seq);
+    end_vector_code();
+}
+
+/// A = UᵀU in place with 1/U_ii, for [`super::tile::cholesky_upper`].
+pub(super) fn cholesky_upper(a: &mut Mat, inv_diag: &mut [f64]) -> Result<(), usize> {
+    let m = a.rows();
+    let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(m, Par::Seq, Default::default()));
+    let stack = MemStack::new(&mut memory);
+    // The lower triangle of the transposed view is the upper one of `a`.
+    let view = view_mut(a).transpose_mut();
+    let factored = cholesky_in_place(view, LltRegularization::default(), Par::Seq, stack, Default::default());
+    end_vector_code();
+    factored.map_err(|LltError::NonPositivePivot { index }| index)?;
+    for (i, inv) in inv_diag.iter_mut().enumerate() {
+        let pivot = a[(i, i)];
+        // A factor of NaNs or of infinities is a failure too.
+        if !(pivot > 0.0 && pivot.is_finite()) {
+            return Err(i);
+        }
+        *inv = 1.0 / pivot;
+    }
+    Ok(())
+}
+
 /// Clears the upper halves of the vector registers, which faer's assembly kernels leave dirty: without this every
 /// later call of a scalar `exp` pays a register-merge penalty of some 200 ns (docs/DESIGN.md).
 pub(super) fn end_vector_code() {
@@ -61,11 +92,6 @@ pub(super) fn end_vector_code() {
         // SAFETY: the processor has AVX, and no vector value is live across a call.
         unsafe { std::arch::x86_64::_mm256_zeroupper() }
     }
-}
-
-/// Inner product.
-pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 /// Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix; `None` if the iteration fails or if what it

@@ -185,9 +185,7 @@ impl Mat {
     /// If the shapes differ.
     pub fn add_scaled(&mut self, scale: f64, other: &Mat) {
         assert_eq!((self.rows, self.cols), (other.rows, other.cols), "shapes must agree");
-        for (a, b) in self.data.iter_mut().zip(&other.data) {
-            *a += scale * b;
-        }
+        crate::simd::axpy(scale, &other.data, &mut self.data);
     }
 
     /// Checks that there is at least one row and column and that every entry is finite.

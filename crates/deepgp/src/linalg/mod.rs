@@ -7,7 +7,8 @@ mod mat;
 pub mod tile;
 pub mod tri;
 
+pub use crate::simd::{axpy, dot, sum};
 pub use chol::{Cholesky, Jitter};
-pub use dense::{Op, dot, mul, mul_add, symmetric_eigen};
+pub use dense::{Op, mul, mul_add, symmetric_eigen};
 pub use hermite::GaussHermite;
 pub use mat::Mat;

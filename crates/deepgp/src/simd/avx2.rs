@@ -78,6 +78,18 @@ impl Lanes for Avx2 {
         }
     }
 
+    #[inline(always)]
+    unsafe fn sum4(v: [__m256d; 4]) -> [f64; 4] {
+        unsafe {
+            let (ab, cd) = (_mm256_hadd_pd(v[0], v[1]), _mm256_hadd_pd(v[2], v[3]));
+            let left = _mm256_permute2f128_pd(ab, cd, 0x20);
+            let right = _mm256_permute2f128_pd(ab, cd, 0x31);
+            let mut out = [0.0; 4];
+            _mm256_storeu_pd(out.as_mut_ptr(), _mm256_add_pd(left, right));
+            out
+        }
+    }
+
     /// eˣ = 2ᵏ (1 + r p(r)),   k = round(x/ln 2),   r = x − k ln 2.
     #[inline(always)]
     unsafe fn exp(x: __m256d) -> __m256d {

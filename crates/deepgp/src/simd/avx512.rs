@@ -67,6 +67,25 @@ impl Lanes for Avx512 {
         unsafe { _mm512_reduce_add_pd(v) }
     }
 
+    #[inline(always)]
+    unsafe fn sum4(v: [__m512d; 4]) -> [f64; 4] {
+        unsafe {
+            // Pairs of lanes, then 128-bit quarters: [a b a b …] and [c d c d …] become [a b c d] twice, then once.
+            let ab = _mm512_add_pd(_mm512_unpacklo_pd(v[0], v[1]), _mm512_unpackhi_pd(v[0], v[1]));
+            let cd = _mm512_add_pd(_mm512_unpacklo_pd(v[2], v[3]), _mm512_unpackhi_pd(v[2], v[3]));
+            let even = _mm512_shuffle_f64x2(ab, cd, 0b10_00_10_00);
+            let odd = _mm512_shuffle_f64x2(ab, cd, 0b11_01_11_01);
+            let four = _mm512_add_pd(even, odd); // ab ab cd cd
+            let low = _mm512_castpd512_pd256(four); // ab ab
+            let high = _mm512_extractf64x4_pd(four, 1); // cd cd
+            let left = _mm256_permute2f128_pd(low, high, 0x20); // ab cd
+            let right = _mm256_permute2f128_pd(low, high, 0x31);
+            let mut out = [0.0; 4];
+            _mm256_storeu_pd(out.as_mut_ptr(), _mm256_add_pd(left, right));
+            out
+        }
+    }
+
     /// eˣ = 2^⌊k/16⌋ · T[k mod 16] · (1 + p(r)),   k = round(16 x/ln 2),   r = x − k ln 2/16.
     #[inline(always)]
     unsafe fn exp(x: __m512d) -> __m512d {

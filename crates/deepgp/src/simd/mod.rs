@@ -8,9 +8,11 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod blas;
 mod exp;
 mod portable;
 
+pub use blas::{axpy, dot, sum};
 pub use exp::{exp_in_place, exp_in_place_on};
 
 /// A vector of `N` float64 numbers and what is done with it.
@@ -45,6 +47,8 @@ pub(crate) trait Lanes: Copy {
     unsafe fn neg_mul_add(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// Sum of the lanes, in a fixed order.
     unsafe fn sum(v: Self::V) -> f64;
+    /// Sums of the lanes of four vectors.
+    unsafe fn sum4(v: [Self::V; 4]) -> [f64; 4];
     /// eˣ, to 2 ulp where it is a normal number; towards 0 below −707.5, infinity above 709.8, NaN for NaN.
     unsafe fn exp(v: Self::V) -> Self::V;
 }

@@ -69,6 +69,10 @@ impl Lanes for Portable {
         (v[0] + v[2]) + (v[1] + v[3])
     }
     #[inline(always)]
+    unsafe fn sum4(v: [[f64; 4]; 4]) -> [f64; 4] {
+        v.map(|v| (v[0] + v[2]) + (v[1] + v[3]))
+    }
+    #[inline(always)]
     unsafe fn exp(v: [f64; 4]) -> [f64; 4] {
         v.map(exp)
     }

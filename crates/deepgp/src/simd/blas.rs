@@ -1,0 +1,130 @@
+//! Dot products, scaled sums and sums of slices.
+
+use super::{Job, Lanes, run};
+
+/// Σ a_i b_i over the shorter of the two.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let n = a.len().min(b.len());
+    // SAFETY: both slices hold n numbers.
+    unsafe { run(Reduce { a: a.as_ptr(), b: Some(b.as_ptr()), n }) }
+}
+
+/// Σ a_i.
+pub fn sum(a: &[f64]) -> f64 {
+    // SAFETY: the slice holds as many numbers.
+    unsafe { run(Reduce { a: a.as_ptr(), b: None, n: a.len() }) }
+}
+
+/// `y_i += s · x_i` as far as both reach.
+pub fn axpy(s: f64, x: &[f64], y: &mut [f64]) {
+    let n = x.len().min(y.len());
+    // SAFETY: both slices hold n numbers.
+    unsafe { run(Axpy { s, x: x.as_ptr(), y: y.as_mut_ptr(), n }) }
+}
+
+/// Σ a_i b_i, or Σ a_i.
+struct Reduce {
+    a: *const f64,
+    b: Option<*const f64>,
+    n: usize,
+}
+
+impl Reduce {
+    #[inline(always)]
+    unsafe fn term<L: Lanes>(&self, at: usize, acc: L::V, n: usize) -> L::V {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let load = |p: *const f64| if n < L::N { L::load_part(p, n) } else { L::load(p) };
+            match self.b {
+                Some(b) => L::mul_add(load(self.a.add(at)), load(b.add(at)), acc),
+                None => L::add(load(self.a.add(at)), acc),
+            }
+        }
+    }
+}
+
+impl Job for Reduce {
+    type Output = f64;
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> f64 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut acc = [L::splat(0.0); 4];
+            let mut i = 0;
+            while i + 4 * L::N <= self.n {
+                for (k, acc) in acc.iter_mut().enumerate() {
+                    *acc = self.term::<L>(i + k * L::N, *acc, L::N);
+                }
+                i += 4 * L::N;
+            }
+            let mut k = 0;
+            while i < self.n {
+                acc[k] = self.term::<L>(i, acc[k], self.n - i);
+                i += L::N;
+                k += 1;
+            }
+            L::sum(L::add(L::add(acc[0], acc[1]), L::add(acc[2], acc[3])))
+        }
+    }
+}
+
+struct Axpy {
+    s: f64,
+    x: *const f64,
+    y: *mut f64,
+    n: usize,
+}
+
+impl Job for Axpy {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let s = L::splat(self.s);
+            let mut i = 0;
+            while i + L::N <= self.n {
+                let y = self.y.add(i);
+                L::store(y, L::mul_add(s, L::load(self.x.add(i)), L::load(y)));
+                i += L::N;
+            }
+            let left = self.n - i;
+            if left > 0 {
+                let y = self.y.add(i);
+                let sum = L::mul_add(s, L::load_part(self.x.add(i), left), L::load_part(y, left));
+                L::store_part(y, sum, left);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Isa, run_on};
+
+    #[test]
+    fn slices_of_every_length_on_every_instruction_set() {
+        for isa in Isa::available() {
+            for n in 0..80 {
+                let a: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
+                let b: Vec<f64> = (0..n).map(|i| (2.0 * i as f64).cos()).collect();
+                let plain: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
+                // SAFETY: the instruction set is available, and the slices hold n numbers.
+                let found = unsafe { run_on(isa, Reduce { a: a.as_ptr(), b: Some(b.as_ptr()), n }) };
+                assert!((found - plain).abs() < 1e-13, "{isa:?} {n}");
+                // SAFETY: as above.
+                let found = unsafe { run_on(isa, Reduce { a: a.as_ptr(), b: None, n }) };
+                assert!((found - a.iter().sum::<f64>()).abs() < 1e-13, "{isa:?} {n}");
+                let mut y = b.clone();
+                // SAFETY: as above.
+                unsafe { run_on(isa, Axpy { s: 0.3, x: a.as_ptr(), y: y.as_mut_ptr(), n }) };
+                for i in 0..n {
+                    assert!((y[i] - (b[i] + 0.3 * a[i])).abs() < 1e-15, "{isa:?} {n} {i}");
+                }
+            }
+        }
+    }
+}
