@@ -10,6 +10,7 @@
 use crate::error::{Error, Result};
 use crate::linalg::tile::cholesky_upper;
 use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul};
+use crate::simd::{all_finite, wide};
 use serde::{Deserialize, Serialize};
 
 /// Natural parameters of a Gaussian factor: exp(−½ vᵀΛv + ηᵀv).
@@ -46,9 +47,8 @@ impl Factor {
             *self = Factor::zeros(m);
         }
         let entries = x.precision.as_slice().iter().zip(y.precision.as_slice());
-        for (out, (x, y)) in self.precision.as_mut_slice().iter_mut().zip(entries) {
-            *out = a * x + b * y;
-        }
+        let out = self.precision.as_mut_slice().iter_mut().zip(entries);
+        wide(|| out.for_each(|(out, (x, y))| *out = a * x + b * y));
         for (out, (x, y)) in self.linear.iter_mut().zip(x.linear.iter().zip(&y.linear)) {
             *out = a * x + b * y;
         }
@@ -84,7 +84,7 @@ impl Factor {
 
     /// Whether every entry is finite.
     pub fn is_finite(&self) -> bool {
-        self.precision.as_slice().iter().chain(&self.linear).all(|v| v.is_finite())
+        all_finite(self.precision.as_slice()) && all_finite(&self.linear)
     }
 
     /// Moments of prior × factorˢ.

@@ -194,7 +194,7 @@ pub struct Step {
 impl Step {
     /// Whether energy and gradient are finite.
     pub fn is_finite(&self) -> bool {
-        self.energy.is_finite() && self.gradient.iter().all(|g| g.is_finite())
+        self.energy.is_finite() && crate::simd::all_finite(&self.gradient)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::{Result, expect_positive};
 use crate::linalg::tile::{Left, Part, mirror, product};
 use crate::linalg::{Mat, axpy, sum, tri};
 use crate::param::{Block, BlockMut, Domain, Parameters};
-use crate::simd::{Job, Lanes, exp_in_place, run};
+use crate::simd::{Job, Lanes, exp_in_place, run, wide};
 use serde::{Deserialize, Serialize};
 
 /// Exponentiated quadratic (Gaussian, RBF) covariance with one lengthscale per input dimension.
@@ -79,7 +79,7 @@ impl Law for Eq {
         }
         // k = exp(log s² − ½ r²)
         let log_signal = self.signal_var.ln();
-        k.as_mut_slice().iter_mut().for_each(|r2| *r2 = log_signal - 0.5 * *r2);
+        wide(|| k.as_mut_slice().iter_mut().for_each(|r2| *r2 = log_signal - 0.5 * *r2));
         exp_in_place(k.as_mut_slice());
     }
 
@@ -103,7 +103,7 @@ impl Law for Eq {
     fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &Mat, grad: &mut KernelGrad) {
         let mut weights = k.clone();
         let entries = weights.as_mut_slice().iter_mut().zip(k_bar.as_slice());
-        entries.for_each(|(w, b)| *w *= b);
+        wide(|| entries.for_each(|(w, b)| *w *= b));
         grad.params[self.dim_in()] += sum(weights.as_slice()) / self.signal_var;
         self.distance_adjoint(&tables.z, &mut weights, grad);
     }
@@ -116,7 +116,7 @@ impl Law for Eq {
     fn cross_prepared_adjoint(&self, tables: &PsiTables, x: &Mat, k: &Mat, k_bar: &mut Mat, sums: &mut PsiSums) {
         let (z, dim) = (&tables.z, self.dim_in());
         let entries = k_bar.as_mut_slice().iter_mut().zip(k.as_slice());
-        entries.for_each(|(w, k)| *w *= k);
+        wide(|| entries.for_each(|(w, k)| *w *= k));
         let weights = &*k_bar;
         product(&mut sums.scratch, false, Left::transposed(weights, Part::Full), (x, Part::Full), Part::Full);
         let mut column_sums = vec![0.0; z.rows()];
@@ -379,46 +379,48 @@ impl Eq {
         input: InputBar<'_>,
         sums: &mut PsiSums,
     ) {
-        let (m, dim, wants_xi) = (tables.z.rows(), self.dim_in(), psi.wants_xi());
-        psi.scratch.resize(m, 0.0);
-        let omega = &mut psi.scratch[..m];
-        for ((omega, psi1), bar) in omega.iter_mut().zip(&psi.psi1).zip(&bar.psi1) {
-            *omega = psi1 * bar;
-        }
-        if wants_xi {
-            for q in 0..dim {
-                for ((omega, xi), bar) in omega.iter_mut().zip(psi.xi.row(q)).zip(bar.xi.row(q)) {
-                    *omega += xi * bar;
-                }
+        wide(|| {
+            let (m, dim, wants_xi) = (tables.z.rows(), self.dim_in(), psi.wants_xi());
+            psi.scratch.resize(m, 0.0);
+            let omega = &mut psi.scratch[..m];
+            for ((omega, psi1), bar) in omega.iter_mut().zip(&psi.psi1).zip(&bar.psi1) {
+                *omega = psi1 * bar;
             }
-        }
-        let omega = &psi.scratch[..m];
-        let total = lane_sum(m, |i| omega[i]);
-        let params = &mut sums.grad.params;
-        params[dim] += bar.psi0 + total / self.signal_var;
-        for q in 0..dim {
-            let (l, v, z, at) = (self.lengthscale[q], var[q], tables.z_t.row(q), mean[q]);
-            let (c, z_bar) = (l * l + v, sums.z_t.row_mut(q));
-            let pull = lane_sum(m, |i| omega[i] * (z[i] - at));
-            let spread = lane_sum(m, |i| omega[i] * (z[i] - at) * (z[i] - at)) / (c * c);
-            for ((z_bar, omega), z) in z_bar.iter_mut().zip(omega).zip(z) {
-                *z_bar -= omega * (z - at) / c;
-            }
-            input.mean[q] += pull / c;
-            input.var[q] += 0.5 * (spread - total / c);
-            params[q] += l * spread + total * v / (l * c);
             if wants_xi {
-                let (bar, psi1) = (bar.xi.row(q), &psi.psi1);
-                let direct = lane_sum(m, |i| bar[i] * psi1[i]);
-                let lever = lane_sum(m, |i| bar[i] * psi1[i] * (z[i] - at));
-                for ((z_bar, bar), psi1) in sums.z_t.row_mut(q).iter_mut().zip(bar).zip(psi1) {
-                    *z_bar += bar * psi1 * v / c;
+                for q in 0..dim {
+                    for ((omega, xi), bar) in omega.iter_mut().zip(psi.xi.row(q)).zip(bar.xi.row(q)) {
+                        *omega += xi * bar;
+                    }
                 }
-                input.mean[q] -= direct * v / c;
-                input.var[q] += lever * l * l / (c * c);
-                params[q] -= 2.0 * lever * v * l / (c * c);
             }
-        }
+            let omega = &psi.scratch[..m];
+            let total = lane_sum(m, |i| omega[i]);
+            let params = &mut sums.grad.params;
+            params[dim] += bar.psi0 + total / self.signal_var;
+            for q in 0..dim {
+                let (l, v, z, at) = (self.lengthscale[q], var[q], tables.z_t.row(q), mean[q]);
+                let (c, z_bar) = (l * l + v, sums.z_t.row_mut(q));
+                let pull = lane_sum(m, |i| omega[i] * (z[i] - at));
+                let spread = lane_sum(m, |i| omega[i] * (z[i] - at) * (z[i] - at)) / (c * c);
+                for ((z_bar, omega), z) in z_bar.iter_mut().zip(omega).zip(z) {
+                    *z_bar -= omega * (z - at) / c;
+                }
+                input.mean[q] += pull / c;
+                input.var[q] += 0.5 * (spread - total / c);
+                params[q] += l * spread + total * v / (l * c);
+                if wants_xi {
+                    let (bar, psi1) = (bar.xi.row(q), &psi.psi1);
+                    let direct = lane_sum(m, |i| bar[i] * psi1[i]);
+                    let lever = lane_sum(m, |i| bar[i] * psi1[i] * (z[i] - at));
+                    for ((z_bar, bar), psi1) in sums.z_t.row_mut(q).iter_mut().zip(bar).zip(psi1) {
+                        *z_bar += bar * psi1 * v / c;
+                    }
+                    input.mean[q] -= direct * v / c;
+                    input.var[q] += lever * l * l / (c * c);
+                    params[q] -= 2.0 * lever * v * l / (c * c);
+                }
+            }
+        })
     }
 
     /// Zᵀ in units of the lengthscales.

@@ -4,15 +4,15 @@
 //! and weights are loaded once for [`GROUP`] points, exponentials are taken in registers, and no Ψ₂ leaves the cache.
 //!
 //! ```text
-//! forward    Ψ₂ᵢⱼ = exp(T_ij + γ_i + γ_j − ½ Σ_q w_iq w_jq + const)      w = (z − m)/√e,  γ = −¼ Σ w²,  e = ℓ² + 2v
+//! forward    Ψ₂ᵢⱼ = exp(T_ij + γ_i + γ_j − Σ_q w_iq w_jq + const)      w = (z − m)/√(2e),  γ = −½ Σ w²,  e = ℓ² + 2v
 //!            q_d = ⟨B_d, Ψ₂⟩
 //! backward   F = ½ (Σ_d b_d B_d) ∘ Ψ₂       C̄_d += b_d Ψ₂       Σ_n F       y_d = Ψ₂ A_d       r = F 1,  F w_q
 //! ```
 //! B is packed with off-diagonal entries doubled, so F is the symmetric matrix ∂(Σ b q)/∂log Ψ₂.
 
 use super::{Eq, InputBar, Law, PsiSums, PsiTables};
-use crate::linalg::{Mat, tri};
-use crate::simd::{Job, Lanes, run};
+use crate::linalg::{Mat, sum, tri};
+use crate::simd::{Job, Lanes, run, wide};
 
 /// Points per sweep.
 pub const GROUP: usize = 4;
@@ -31,8 +31,8 @@ pub struct EqSweep {
     gamma: Vec<f64>,
     /// The constant of the exponent, per point.
     base: [f64; GROUP],
-    /// 1/√e, per point D numbers.
-    inv_sqrt_e: Vec<f64>,
+    /// 1/√(2e), per point D numbers.
+    inv_sqrt_2e: Vec<f64>,
     /// Ψ₂, per point a packed triangle and PAD.
     psi2: Vec<f64>,
     /// F, per point a packed triangle and PAD.
@@ -56,7 +56,7 @@ impl EqSweep {
         (self.m, self.dim, self.d_out) = (m, dim, d_out);
         let (row, packed) = (m + PAD, tri::packed_len(m) + PAD);
         let sized = |n: usize| vec![0.0; GROUP * n];
-        (self.w, self.gamma, self.inv_sqrt_e) = (sized((dim + 1) * row), sized(row), sized(dim));
+        (self.w, self.gamma, self.inv_sqrt_2e) = (sized((dim + 1) * row), sized(row), sized(dim));
         for ones in self.w.chunks_exact_mut((dim + 1) * row) {
             ones[..m].fill(1.0);
         }
@@ -95,14 +95,18 @@ impl EqSweep {
             gamma.fill(0.0);
             for q in 0..dim {
                 let l2 = law.lengthscale[q] * law.lengthscale[q];
-                let inv = 1.0 / (l2 + 2.0 * var[(g, q)]).sqrt();
-                log_scale += (law.lengthscale[q] * inv).ln();
-                self.inv_sqrt_e[g * dim + q] = inv;
+                let inv = 1.0 / (2.0 * (l2 + 2.0 * var[(g, q)])).sqrt();
+                // ½ log(ℓ²/e)
+                log_scale += (std::f64::consts::SQRT_2 * law.lengthscale[q] * inv).ln();
+                self.inv_sqrt_2e[g * dim + q] = inv;
                 let w = &mut self.w[(g * (dim + 1) + q + 1) * row..][..m];
-                for ((w, gamma), z) in w.iter_mut().zip(gamma.iter_mut()).zip(tables.z_t.row(q)) {
-                    *w = (z - mean[(g, q)]) * inv;
-                    *gamma -= 0.25 * *w * *w;
-                }
+                let (at, terms) = (mean[(g, q)], w.iter_mut().zip(gamma.iter_mut()).zip(tables.z_t.row(q)));
+                wide(|| {
+                    terms.for_each(|((w, gamma), z)| {
+                        *w = (z - at) * inv;
+                        *gamma -= 0.5 * *w * *w;
+                    })
+                });
             }
             self.base[g] = log_scale;
         }
@@ -158,44 +162,37 @@ impl EqSweep {
         for d in 0..d_out {
             self.a[d * row..][..m].copy_from_slice(a.row(d));
         }
+        self.f_w[..n * (dim + 1) * row].fill(0.0);
+        self.y[..n * d_out * row].fill(0.0);
         for (g, count) in groups(n) {
             // ½ b per output and point, side by side.
             self.coef.clear();
             self.coef.extend((0..d_out).flat_map(|d| (g..g + count).map(move |g| 0.5 * coef[(g, d)])));
-            let job = Weigh {
-                len: packed - PAD,
+            let job = WeighAndMultiply {
+                m,
                 count,
                 half_coef: &self.coef,
                 b,
                 c,
-                psi2: self.psi2[g * packed..].as_ptr(),
-                f: self.f[g * packed..].as_mut_ptr(),
-                stride: packed,
                 pairs: sums.pairs.as_mut_ptr(),
-            };
-            // SAFETY: all triangles have room for whole vectors, as just checked.
-            unsafe { run(job) };
-        }
-        self.f_w[..n * (dim + 1) * row].fill(0.0);
-        self.y[..n * d_out * row].fill(0.0);
-        for g in 0..n {
-            let job = Multiply {
-                m,
                 f: Products {
-                    matrix: self.f[g * packed..].as_ptr(),
+                    matrix: self.f[g * packed..].as_mut_ptr(),
                     count: dim + 1,
                     vectors: self.w[g * (dim + 1) * row..].as_ptr(),
                     out: self.f_w[g * (dim + 1) * row..].as_mut_ptr(),
                 },
                 psi2: Products {
-                    matrix: self.psi2[g * packed..].as_ptr(),
+                    matrix: self.psi2[g * packed..].as_mut_ptr(),
                     count: d_out,
                     vectors: self.a.as_ptr(),
                     out: self.y[g * d_out * row..].as_mut_ptr(),
                 },
             };
-            // SAFETY: rows have M + PAD numbers, zero beyond M where they are factors.
+            // SAFETY: triangles have room for whole vectors, as just checked; rows have M + PAD numbers, zero beyond M
+            // where they are factors.
             unsafe { run(job) };
+        }
+        for g in 0..n {
             // Row and column sweep count the diagonal twice.
             for d in 0..d_out {
                 let (y, a) = (&mut self.y[(g * d_out + d) * row..][..m], &self.a[d * row..][..m]);
@@ -212,26 +209,36 @@ impl EqSweep {
 
     /// From r and F w of a point to the derivatives in its input moments, Z and the parameters.
     ///
-    /// With u_q = r∘w_q + F w_q:   m̄ = Σ u/√e,   v̄ = (Σ w u − Σ r)/e,   z̄ = −u/√e,   ℓ̄ = ℓ Σ w u/e + 2 v Σ r/(ℓ e)
+    /// With u_q = r∘w_q + F w_q and κ = 1/√(2e), so that 1/e = 2κ²:
+    ///
+    /// ```text
+    /// m̄ = 2κ Σ u      v̄ = (2 Σ w u − Σ r)/e      z̄ = −2κ u      ℓ̄ = 2ℓ Σ w u/e + 2v Σ r/(ℓ e)
+    /// ```
     fn finish_point(&self, law: &Eq, g: usize, var: &[f64], input: InputBar<'_>, sums: &mut PsiSums) {
-        let (m, dim, row) = (self.m, self.dim, self.m + PAD);
-        let f_w = &self.f_w[g * (dim + 1) * row..][..(dim + 1) * row];
-        let r = &f_w[..m];
-        let total = lane_sum(m, |i| r[i]);
-        for q in 0..dim {
-            let (w, f_w) = (&self.w[(g * (dim + 1) + q + 1) * row..][..m], &f_w[(q + 1) * row..][..m]);
-            let inv = self.inv_sqrt_e[g * dim + q];
-            let (l, inv_e) = (law.lengthscale[q], inv * inv);
-            let sum_u = lane_sum(m, |i| r[i] * w[i] + f_w[i]);
-            let sum_wu = lane_sum(m, |i| w[i] * (r[i] * w[i] + f_w[i]));
-            for (i, z) in sums.z_t.row_mut(q).iter_mut().enumerate() {
-                *z -= inv * (r[i] * w[i] + f_w[i]);
+        wide(|| {
+            let (m, dim, row) = (self.m, self.dim, self.m + PAD);
+            let f_w = &self.f_w[g * (dim + 1) * row..][..(dim + 1) * row];
+            let r = &f_w[..m];
+            let total = sum(r);
+            for q in 0..dim {
+                let (w, f_w) = (&self.w[(g * (dim + 1) + q + 1) * row..][..m], &f_w[(q + 1) * row..][..m]);
+                let kappa = self.inv_sqrt_2e[g * dim + q];
+                let (l, inv_e) = (law.lengthscale[q], 2.0 * kappa * kappa);
+                let (mut sum_u, mut sum_wu) = ([0.0; 8], [0.0; 8]);
+                let terms = w.iter().zip(r).zip(f_w).zip(sums.z_t.row_mut(q));
+                for (i, (((w, r), f_w), z)) in terms.enumerate() {
+                    let u = r * w + f_w;
+                    *z -= 2.0 * kappa * u;
+                    sum_u[i % 8] += u;
+                    sum_wu[i % 8] += w * u;
+                }
+                let (sum_u, sum_wu): (f64, f64) = (sum_u.iter().sum(), sum_wu.iter().sum());
+                input.mean[q] += 2.0 * kappa * sum_u;
+                input.var[q] += inv_e * (2.0 * sum_wu - total);
+                sums.grad.params[q] += 2.0 * inv_e * (l * sum_wu + total * var[q] / l);
             }
-            input.mean[q] += sum_u * inv;
-            input.var[q] += inv_e * (sum_wu - total);
-            sums.grad.params[q] += l * sum_wu * inv_e + 2.0 * total * var[q] * inv_e / l;
-        }
-        sums.grad.params[law.dim_in()] += 2.0 * total / law.signal_var;
+            sums.grad.params[law.dim_in()] += 2.0 * total / law.signal_var;
+        })
     }
 }
 
@@ -290,8 +297,7 @@ impl ExpSweep<'_> {
                     for q in 0..dim {
                         for (g, exponent) in exponent.iter_mut().enumerate() {
                             let w = self.w.add((g * (dim + 1) + q + 1) * row);
-                            let half = L::splat(0.5 * *w.add(i));
-                            *exponent = L::neg_mul_add(half, L::load(w.add(j)), *exponent);
+                            *exponent = L::neg_mul_add(L::splat(*w.add(i)), L::load(w.add(j)), *exponent);
                         }
                     }
                     for (g, exponent) in exponent.into_iter().enumerate() {
@@ -375,83 +381,34 @@ impl Job for Dots {
     }
 }
 
-/// F = ½ (Σ_d b_d B_d) ∘ Ψ₂ of one or [`GROUP`] points, C̄_d += Σ b_d Ψ₂, and pairs += Σ F.
-struct Weigh<'a> {
-    len: usize,
+/// Packed symmetric matrices, one a point, and the vectors they are multiplied with: `count` rows of M + PAD a point.
+#[derive(Clone, Copy)]
+struct Products {
+    matrix: *mut f64,
+    count: usize,
+    vectors: *const f64,
+    out: *mut f64,
+}
+
+/// All of the adjoint that visits every pair, for one or [`GROUP`] points:
+///
+/// ```text
+/// F = ½ (Σ_d b_d B_d) ∘ Ψ₂       C̄_d += Σ_n b_d Ψ₂       Σ_n F       F [1, w_1, …]       Ψ₂ [A_1, …]
+/// ```
+/// In the products every row adds its share to the entries of its columns and to its own entry, so that the diagonal is
+/// counted twice. Of F only half the diagonal's weight is in store, since B's diagonal is not doubled: twice is right.
+struct WeighAndMultiply<'a> {
+    m: usize,
     count: usize,
     half_coef: &'a [f64],
     b: &'a [Vec<f64>],
     c: &'a mut [Vec<f64>],
-    psi2: *const f64,
-    f: *mut f64,
-    stride: usize,
     pairs: *mut f64,
+    f: Products,
+    psi2: Products,
 }
 
-impl Weigh<'_> {
-    #[inline(always)]
-    unsafe fn sweep<L: Lanes, const G: usize>(&mut self) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if let ([b], [c]) = (self.b, &mut *self.c) {
-                // One output: the coefficients stay in registers.
-                let mut coef = [L::splat(0.0); G];
-                for (g, coef) in coef.iter_mut().enumerate() {
-                    *coef = L::splat(self.half_coef[g]);
-                }
-                let (b, c) = (b.as_ptr(), c.as_mut_ptr());
-                self.chunks::<L, G>(|p, psi, weight| {
-                    let (b, mut sum) = (L::load(b.add(p)), L::splat(0.0));
-                    for g in 0..G {
-                        weight[g] = L::mul(coef[g], b);
-                        sum = L::mul_add(coef[g], psi[g], sum);
-                    }
-                    L::store(c.add(p), L::mul_add(L::splat(2.0), sum, L::load(c.add(p))));
-                });
-            } else {
-                let (b, c, coef) = (self.b, std::mem::take(&mut self.c), self.half_coef.as_ptr());
-                self.chunks::<L, G>(|p, psi, weight| {
-                    for (d, (b, c)) in b.iter().zip(c.iter_mut()).enumerate() {
-                        let (b, at, mut sum) = (L::load(b.as_ptr().add(p)), c.as_mut_ptr().add(p), L::splat(0.0));
-                        for g in 0..G {
-                            let coef = L::splat(*coef.add(d * G + g));
-                            weight[g] = L::mul_add(coef, b, weight[g]);
-                            sum = L::mul_add(coef, psi[g], sum);
-                        }
-                        L::store(at, L::mul_add(L::splat(2.0), sum, L::load(at)));
-                    }
-                });
-            }
-        }
-    }
-
-    /// Calls `outputs` with position, Ψ₂ and weights (zero, to be set to ½ Σ b B) of every chunk, then forms F.
-    #[inline(always)]
-    unsafe fn chunks<L: Lanes, const G: usize>(&self, mut outputs: impl FnMut(usize, &[L::V; G], &mut [L::V; G])) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let mut p = 0;
-            while p < self.len {
-                let left = self.len - p;
-                let (mut psi, mut weight) = ([L::splat(0.0); G], [L::splat(0.0); G]);
-                for (g, psi) in psi.iter_mut().enumerate() {
-                    *psi = load_row::<L>(self.psi2.add(g * self.stride + p), left);
-                }
-                outputs(p, &psi, &mut weight);
-                let mut sum = L::load(self.pairs.add(p));
-                for g in 0..G {
-                    let f = L::mul(weight[g], psi[g]);
-                    sum = L::add(sum, f);
-                    L::store(self.f.add(g * self.stride + p), f);
-                }
-                L::store(self.pairs.add(p), sum);
-                p += L::N;
-            }
-        }
-    }
-}
-
-impl Job for Weigh<'_> {
+impl Job for WeighAndMultiply<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -467,57 +424,114 @@ impl Job for Weigh<'_> {
     }
 }
 
-/// A packed symmetric matrix and the vectors it is multiplied with: `count` rows of M + PAD each.
-#[derive(Clone, Copy)]
-struct Products {
-    matrix: *const f64,
-    count: usize,
-    vectors: *const f64,
-    out: *mut f64,
-}
-
-/// F [1, w_1, …] and Ψ₂ [A_1, …] for one point: every row adds its share to the entries of its columns and to its own
-/// entry, so that the diagonal is counted twice. Of F only half the diagonal's weight is in store, since B's diagonal is
-/// not doubled: twice is right.
-struct Multiply {
-    m: usize,
-    f: Products,
-    psi2: Products,
-}
-
-impl Job for Multiply {
-    type Output = ();
-
-    /// Four vectors at a time, so that their sums can be taken together.
+impl WeighAndMultiply<'_> {
+    /// The first four vectors while F is formed, the others four at a time from what was stored.
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
-        let Multiply { m, mut f, mut psi2 } = self;
-        while f.count + psi2.count > 0 {
-            let of_f = f.count.min(if psi2.count > 0 { 3 } else { 4 });
-            let of_psi2 = psi2.count.min(4 - of_f);
-            // SAFETY: passed on to the caller.
-            unsafe {
-                match (of_f, of_psi2) {
-                    (0, 1) => rows::<L, 0, 1>(m, f, psi2),
-                    (0, 2) => rows::<L, 0, 2>(m, f, psi2),
-                    (0, 3) => rows::<L, 0, 3>(m, f, psi2),
-                    (0, _) => rows::<L, 0, 4>(m, f, psi2),
-                    (1, 0) => rows::<L, 1, 0>(m, f, psi2),
-                    (1, 1) => rows::<L, 1, 1>(m, f, psi2),
-                    (1, 2) => rows::<L, 1, 2>(m, f, psi2),
-                    (1, _) => rows::<L, 1, 3>(m, f, psi2),
-                    (2, 0) => rows::<L, 2, 0>(m, f, psi2),
-                    (2, 1) => rows::<L, 2, 1>(m, f, psi2),
-                    (2, _) => rows::<L, 2, 2>(m, f, psi2),
-                    (3, 0) => rows::<L, 3, 0>(m, f, psi2),
-                    (3, _) => rows::<L, 3, 1>(m, f, psi2),
-                    (_, _) => rows::<L, 4, 0>(m, f, psi2),
-                }
-                let row = m + PAD;
+    unsafe fn sweep<L: Lanes, const G: usize>(&mut self) {
+        let row = self.m + PAD;
+        let (f_stride, y_stride) = (self.f.count * row, self.psi2.count * row);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (of_f, of_psi2) = match (self.f.count, self.psi2.count) {
+                (2, 1) => (2, self.first::<L, G, 2, 1>()),
+                (2, _) => (2, self.first::<L, G, 2, 2>()),
+                _ => (3, self.first::<L, G, 3, 1>()),
+            };
+            let packed = tri::packed_len(self.m) + PAD;
+            for g in 0..G {
+                let (mut f, mut psi2) = (self.f, self.psi2);
+                f.matrix = f.matrix.add(g * packed);
+                f.vectors = f.vectors.add(g * f_stride);
+                f.out = f.out.add(g * f_stride);
+                psi2.matrix = psi2.matrix.add(g * packed);
+                psi2.out = psi2.out.add(g * y_stride);
                 f.advance(of_f, row);
                 psi2.advance(of_psi2, row);
+                while f.count + psi2.count > 0 {
+                    let matrix = if f.count > 0 { &mut f } else { &mut psi2 };
+                    let some = matrix.count.min(4);
+                    match some {
+                        1 => rows::<L, 1>(self.m, *matrix),
+                        2 => rows::<L, 2>(self.m, *matrix),
+                        3 => rows::<L, 3>(self.m, *matrix),
+                        _ => rows::<L, 4>(self.m, *matrix),
+                    }
+                    matrix.advance(some, row);
+                }
             }
         }
+    }
+
+    /// Forms and stores F, adds to C̄ and Σ F, and does the first F_ vectors of F and P_ of Ψ₂. Returns P_.
+    #[inline(always)]
+    unsafe fn first<L: Lanes, const G: usize, const F_: usize, const P_: usize>(&mut self) -> usize {
+        let (m, row, packed) = (self.m, self.m + PAD, tri::packed_len(self.m) + PAD);
+        let (f, psi2, n_f, n_y) = (self.f, self.psi2, self.f.count, self.psi2.count);
+        // F is read again only if there are more vectors.
+        let keep = n_f > F_;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut p = 0;
+            for i in 0..m {
+                let len = m - i;
+                let mut dots = [[L::splat(0.0); 4]; G];
+                let mut k = 0;
+                while k < len {
+                    let mut psi = [L::splat(0.0); G];
+                    let mut weight = [L::splat(0.0); G];
+                    for (g, psi) in psi.iter_mut().enumerate() {
+                        *psi = load_row::<L>(psi2.matrix.add(g * packed + p + k), len - k);
+                    }
+                    for (d, (b, c)) in self.b.iter().zip(self.c.iter_mut()).enumerate() {
+                        let (b, at) = (L::load(b.as_ptr().add(p + k)), c.as_mut_ptr().add(p + k));
+                        let mut sum = L::splat(0.0);
+                        for g in 0..G {
+                            let coef = L::splat(*self.half_coef.as_ptr().add(d * G + g));
+                            weight[g] = L::mul_add(coef, b, weight[g]);
+                            sum = L::mul_add(coef, psi[g], sum);
+                        }
+                        L::store(at, L::mul_add(L::splat(2.0), sum, L::load(at)));
+                    }
+                    let at = self.pairs.add(p + k);
+                    let mut total = L::load(at);
+                    for g in 0..G {
+                        let x = L::mul(weight[g], psi[g]);
+                        total = L::add(total, x);
+                        if keep {
+                            // What is written past the end of the row, the next row overwrites.
+                            L::store(f.matrix.add(g * packed + p + k), x);
+                        }
+                        for q in 0..F_ {
+                            let vector = (g * n_f + q) * row;
+                            let own = L::splat(*f.vectors.add(vector + i));
+                            let (v, out) = (f.vectors.add(vector + i + k), f.out.add(vector + i + k));
+                            dots[g][q] = L::mul_add(x, L::load(v), dots[g][q]);
+                            L::store(out, L::mul_add(x, own, L::load(out)));
+                        }
+                        for q in 0..P_ {
+                            let own = L::splat(*psi2.vectors.add(q * row + i));
+                            let v = psi2.vectors.add(q * row + i + k);
+                            let out = psi2.out.add((g * n_y + q) * row + i + k);
+                            dots[g][F_ + q] = L::mul_add(psi[g], L::load(v), dots[g][F_ + q]);
+                            L::store(out, L::mul_add(psi[g], own, L::load(out)));
+                        }
+                    }
+                    L::store(at, total);
+                    k += L::N;
+                }
+                for (g, dots) in dots.into_iter().enumerate() {
+                    let sums = L::sum4(dots);
+                    for q in 0..F_ {
+                        *f.out.add((g * n_f + q) * row + i) += sums[q];
+                    }
+                    for q in 0..P_ {
+                        *psi2.out.add((g * n_y + q) * row + i) += sums[F_ + q];
+                    }
+                }
+                p += len;
+            }
+        }
+        P_
     }
 }
 
@@ -537,9 +551,9 @@ impl Products {
     }
 }
 
-/// The first F_ and P_ vectors of the two products.
+/// The products of one point's matrix with the first Q vectors.
 #[inline(always)]
-unsafe fn rows<L: Lanes, const F_: usize, const P_: usize>(m: usize, f: Products, psi2: Products) {
+unsafe fn rows<L: Lanes, const Q: usize>(m: usize, product: Products) {
     let row = m + PAD;
     // SAFETY: passed on to the caller.
     unsafe {
@@ -547,39 +561,19 @@ unsafe fn rows<L: Lanes, const F_: usize, const P_: usize>(m: usize, f: Products
         for i in 0..m {
             let len = m - i;
             let mut dots = [L::splat(0.0); 4];
-            let mut own = [L::splat(0.0); 4];
-            for (q, own) in own.iter_mut().enumerate().take(F_) {
-                *own = L::splat(*f.vectors.add(q * row + i));
-            }
-            for (q, own) in own.iter_mut().skip(F_).enumerate().take(P_) {
-                *own = L::splat(*psi2.vectors.add(q * row + i));
-            }
             let mut k = 0;
             while k < len {
-                if F_ > 0 {
-                    let x = load_row::<L>(f.matrix.add(p + k), len - k);
-                    for q in 0..F_ {
-                        let at = q * row + i + k;
-                        dots[q] = L::mul_add(x, L::load(f.vectors.add(at)), dots[q]);
-                        L::store(f.out.add(at), L::mul_add(x, own[q], L::load(f.out.add(at))));
-                    }
-                }
-                if P_ > 0 {
-                    let x = load_row::<L>(psi2.matrix.add(p + k), len - k);
-                    for q in 0..P_ {
-                        let at = q * row + i + k;
-                        dots[F_ + q] = L::mul_add(x, L::load(psi2.vectors.add(at)), dots[F_ + q]);
-                        L::store(psi2.out.add(at), L::mul_add(x, own[F_ + q], L::load(psi2.out.add(at))));
-                    }
+                let x = load_row::<L>(product.matrix.add(p + k), len - k);
+                for (q, dot) in dots.iter_mut().enumerate().take(Q) {
+                    let own = L::splat(*product.vectors.add(q * row + i));
+                    let (v, out) = (product.vectors.add(q * row + i + k), product.out.add(q * row + i + k));
+                    *dot = L::mul_add(x, L::load(v), *dot);
+                    L::store(out, L::mul_add(x, own, L::load(out)));
                 }
                 k += L::N;
             }
-            let sums = L::sum4(dots);
-            for q in 0..F_ {
-                *f.out.add(q * row + i) += sums[q];
-            }
-            for q in 0..P_ {
-                *psi2.out.add(q * row + i) += sums[F_ + q];
+            for (q, sum) in L::sum4(dots).into_iter().enumerate().take(Q) {
+                *product.out.add(q * row + i) += sum;
             }
             p += len;
         }

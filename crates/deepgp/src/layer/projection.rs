@@ -10,6 +10,7 @@ use crate::gauss::{Moments, MomentsBar};
 use crate::kernel::eq_sweep::PAD;
 use crate::linalg::tile::{Left, Part, mirror, product};
 use crate::linalg::{Mat, axpy, dot, tri};
+use crate::simd::wide;
 
 /// A, C and B for each output of a layer; kept and refilled from step to step.
 #[derive(Debug, Clone, Default)]
@@ -73,9 +74,8 @@ impl Projection {
             let mut p = 0;
             for i in 0..m {
                 let row = &mut b[p..p + m - i];
-                for ((b, c), a_j) in row.iter_mut().zip(&c.row(i)[i..]).zip(&a[i..]) {
-                    *b = 2.0 * (c + a[i] * a_j);
-                }
+                let (a_i, entries) = (a[i], row.iter_mut().zip(&c.row(i)[i..]).zip(&a[i..]));
+                wide(|| entries.for_each(|((b, c), a_j)| *b = 2.0 * (c + a_i * a_j)));
                 row[0] *= 0.5;
                 p += m - i;
             }
@@ -106,9 +106,12 @@ impl Projection {
             for i in 0..m {
                 let phi = &mut back.phi.row_mut(i)[..=i];
                 let products = back.half.row(i).iter().zip(bar.cov.row(i)).zip(&bar.mean);
-                for (phi, ((s_bar, bar), mean_bar)) in phi.iter_mut().zip(products) {
-                    *phi -= 2.0 * (s_bar - bar) + q.mean[i] * mean_bar;
-                }
+                let (mean, entries) = (q.mean[i], phi.iter_mut().zip(products));
+                wide(|| {
+                    entries.for_each(|(phi, ((s_bar, bar), mean_bar))| {
+                        *phi -= 2.0 * (s_bar - bar) + mean * mean_bar;
+                    });
+                });
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::Mat;
 use super::tile::{Left, Part, cholesky_upper, mirror, product, solve_lower_in_place};
 use crate::error::{Error, Result};
+use crate::simd::{all_finite, wide};
 
 /// What is added to the diagonal of a Gram matrix before it is factored.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -128,9 +129,8 @@ impl Cholesky {
     fn factor(&mut self, k: &Mat, scale: f64, shift: f64) -> std::result::Result<(), usize> {
         let m = k.rows();
         self.u.reset(m, m);
-        for (u, k) in self.u.as_mut_slice().iter_mut().zip(k.as_slice()) {
-            *u = scale * k;
-        }
+        let entries = self.u.as_mut_slice().iter_mut().zip(k.as_slice());
+        wide(|| entries.for_each(|(u, k)| *u = scale * k));
         for i in 0..m {
             self.u[(i, i)] += shift;
         }
@@ -140,7 +140,7 @@ impl Cholesky {
             self.l_inv[(i, i)] = 1.0;
         }
         solve_lower_in_place(&self.u, &self.inv_diag, &mut self.l_inv);
-        if self.l_inv.as_slice().iter().all(|v| v.is_finite()) { Ok(()) } else { Err(m) }
+        if all_finite(self.l_inv.as_slice()) { Ok(()) } else { Err(m) }
     }
 
     /// L, copied.

@@ -1,6 +1,6 @@
 //! Dot products, scaled sums and sums of slices.
 
-use super::{Job, Lanes, run};
+use super::{Job, Lanes, run, wide};
 
 /// Σ a_i b_i over the shorter of the two.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -20,6 +20,13 @@ pub fn axpy(s: f64, x: &[f64], y: &mut [f64]) {
     let n = x.len().min(y.len());
     // SAFETY: both slices hold n numbers.
     unsafe { run(Axpy { s, x: x.as_ptr(), y: y.as_mut_ptr(), n }) }
+}
+
+/// Whether no entry is NaN or infinite.
+pub fn all_finite(a: &[f64]) -> bool {
+    // The exponent bits of NaN and infinity are all set; no early exit, so that the loop vectorises.
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    wide(|| a.iter().fold(true, |fine, v| fine & (v.to_bits() & EXPONENT != EXPONENT)))
 }
 
 /// Σ a_i b_i, or Σ a_i.

@@ -68,8 +68,16 @@ pub(super) const POLY: [f64; 11] = [
 
 /// x ← eˣ for each entry, to 2 ulp.
 pub fn exp_in_place(values: &mut [f64]) {
-    // SAFETY: the job stays inside the slice.
-    unsafe { run(ExpInPlace(values)) }
+    let (at, n) = (values.as_mut_ptr(), values.len());
+    // SAFETY: the slice holds n numbers; each is read before it is written.
+    unsafe { run(Exp { from: at, to: at, n }) }
+}
+
+/// `to_i = exp(from_i)` as far as both reach, to 2 ulp.
+pub fn exp_into(from: &[f64], to: &mut [f64]) {
+    let n = from.len().min(to.len());
+    // SAFETY: both slices hold n numbers.
+    unsafe { run(Exp { from: from.as_ptr(), to: to.as_mut_ptr(), n }) }
 }
 
 /// [`exp_in_place`] on a given instruction set.
@@ -78,29 +86,33 @@ pub fn exp_in_place(values: &mut [f64]) {
 /// If the processor does not have it.
 pub fn exp_in_place_on(isa: Isa, values: &mut [f64]) {
     assert!(Isa::available().contains(&isa), "{isa:?} is not available here");
-    // SAFETY: the instruction set is available, and the job stays inside the slice.
-    unsafe { run_on(isa, ExpInPlace(values)) }
+    let (at, n) = (values.as_mut_ptr(), values.len());
+    // SAFETY: the instruction set is available, and the slice holds n numbers.
+    unsafe { run_on(isa, Exp { from: at, to: at, n }) }
 }
 
-struct ExpInPlace<'a>(&'a mut [f64]);
+struct Exp {
+    from: *const f64,
+    to: *mut f64,
+    n: usize,
+}
 
-impl Job for ExpInPlace<'_> {
+impl Job for Exp {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let mut whole = self.0.chunks_exact_mut(L::N);
-        for chunk in &mut whole {
-            // SAFETY: a chunk holds N numbers.
-            unsafe { L::store(chunk.as_mut_ptr(), L::exp(L::load(chunk.as_ptr()))) }
-        }
-        let rest = whole.into_remainder();
-        if !rest.is_empty() {
-            let mut padded = [0.0; 8];
-            padded[..rest.len()].copy_from_slice(rest);
-            // SAFETY: eight numbers hold any vector.
-            unsafe { L::store(padded.as_mut_ptr(), L::exp(L::load(padded.as_ptr()))) }
-            rest.copy_from_slice(&padded[..rest.len()]);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut i = 0;
+            while i + L::N <= self.n {
+                L::store(self.to.add(i), L::exp(L::load(self.from.add(i))));
+                i += L::N;
+            }
+            let left = self.n - i;
+            if left > 0 {
+                L::store_part(self.to.add(i), L::exp(L::load_part(self.from.add(i), left)), left);
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Vector arithmetic chosen at run time: one body of code, compiled for each instruction set.
 //!
-//! A [`Job`] is written once over [`Lanes`]; [`run`] executes it with the widest vectors the processor has: AVX-512,
+//! A `Job` is written once over `Lanes`; `run` executes it with the widest vectors the processor has: AVX-512,
 //! AVX2 with FMA, or a portable form that the compiler maps to the baseline (NEON on 64-bit ARM). The portable form is
 //! the reference that the others are tested against.
 
@@ -12,8 +12,8 @@ mod blas;
 mod exp;
 mod portable;
 
-pub use blas::{axpy, dot, sum};
-pub use exp::{exp_in_place, exp_in_place_on};
+pub use blas::{all_finite, axpy, dot, sum};
+pub use exp::{exp_in_place, exp_in_place_on, exp_into};
 
 /// A vector of `N` float64 numbers and what is done with it.
 ///
@@ -106,6 +106,25 @@ impl Isa {
 pub(crate) unsafe fn run<J: Job>(job: J) -> J::Output {
     // SAFETY: the instruction set was detected; the rest is passed on to the caller.
     unsafe { run_on(Isa::detect(), job) }
+}
+
+/// Runs plain loops compiled for the widest vectors: the compiler vectorises what it can of the closure's own body (not
+/// of functions that it calls without inlining them).
+#[inline]
+pub(crate) fn wide<R>(body: impl FnOnce() -> R) -> R {
+    // SAFETY: the closure is safe code; only the instructions it is compiled to differ.
+    unsafe { run(Plain(body)) }
+}
+
+struct Plain<F>(F);
+
+impl<R, F: FnOnce() -> R> Job for Plain<F> {
+    type Output = R;
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> R {
+        (self.0)()
+    }
 }
 
 /// Runs a job on a given instruction set.
