@@ -76,6 +76,14 @@ pub enum Error {
         /// Largest jitter tried.
         jitter: f64,
     },
+    /// Another error, with the layer it arose in.
+    #[error("layer {layer}: {cause}")]
+    InLayer {
+        /// Zero-based layer.
+        layer: usize,
+        /// What is wrong there.
+        cause: Box<Error>,
+    },
     /// A parameter block that the network does not have.
     #[error("there is no parameter '{name}'; the network has {known}")]
     UnknownParameter {
@@ -109,8 +117,9 @@ impl Error {
     pub(crate) fn in_layer(mut self, index: usize) -> Self {
         if let Error::Parameter { layer, .. } | Error::NotPositiveDefinite { layer, .. } = &mut self {
             *layer = Some(index);
+            return self;
         }
-        self
+        Error::InLayer { layer: index, cause: Box::new(self) }
     }
 
     /// The same error, told which output of the layer it arose in.
@@ -187,7 +196,8 @@ mod tests {
                 let settings = train::Settings { fixed: vec!["lengthscales".into()], ..train::Settings::default() };
                 Trainer::new(net, &x, &x, settings).map(|_| ())
             }
-            Error::UnknownParameter { .. } => return None,
+            Error::UnknownParameter { .. } => Mat::zeros(0, 1).check_data("inducing inputs").map_err(|e| e.in_layer(3)),
+            Error::InLayer { .. } => return None,
         })
     }
 
@@ -203,6 +213,7 @@ mod tests {
             "targets: row 1, column 0 is 0.5; a probit target must be −1 or +1",
             "principal directions: the iteration did not converge",
             "there is no parameter 'lengthscales'; the network has lengthscale, noise_var, signal_var, z",
+            "layer 3: inducing inputs: has 0 rows and 1 columns; at least one of each is needed",
         ];
         let mut previous = None;
         for expected in messages {

@@ -9,7 +9,7 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::tile::cholesky_upper;
-use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul};
+use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, sum_of_logs};
 use crate::simd::{all_finite, wide};
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ impl Factor {
             axpy(-w, &root.u.row(i)[i + 1..], &mut half[i + 1..]);
             phi += 0.5 * w * w;
         }
-        Ok(phi + root.inv_diag.chunks(4).map(|c| c.iter().product::<f64>().ln()).sum::<f64>())
+        Ok(phi + sum_of_logs(&root.inv_diag))
     }
 
     /// Whether every entry is finite.

@@ -38,8 +38,8 @@ impl DeepGp {
         for (l, layer) in self.layers.iter().enumerate() {
             layer.check().map_err(|e| e.in_layer(l))?;
         }
-        for pair in self.layers.windows(2) {
-            expect_size("inputs of a layer", pair[0].dim_out, pair[1].dim_in())?;
+        for (l, pair) in self.layers.windows(2).enumerate() {
+            expect_size("inputs of a layer", pair[0].dim_out, pair[1].dim_in()).map_err(|e| e.in_layer(l + 1))?;
         }
         expect_size("outputs of the last layer", self.likelihood.dim_out(), last.dim_out)?;
         self.likelihood.check()
@@ -92,21 +92,27 @@ impl DeepGp {
     /// [`Error::Shape`] or [`Error::NotFinite`].
     pub fn check_factors(&self, factors: &[Vec<Factor>]) -> Result<()> {
         expect_size("layers of the factors", self.layers.len(), factors.len())?;
-        for (layer, factors) in self.layers.iter().zip(factors) {
-            let m = layer.n_inducing();
-            expect_size("outputs of the factors", layer.dim_out, factors.len())?;
-            for Factor { precision, linear } in factors {
-                expect_size("entries of a factor", m, linear.len())?;
-                expect_size("rows of a factor", m, precision.rows())?;
-                expect_size("columns of a factor", m, precision.cols())?;
-                precision.check_data("precision of a factor")?;
-                if let Some((row, &value)) = linear.iter().enumerate().find(|(_, v)| !v.is_finite()) {
-                    return Err(Error::NotFinite { what: "linear term of a factor", row, column: 0, value });
-                }
-            }
+        for (l, (layer, factors)) in self.layers.iter().zip(factors).enumerate() {
+            check_layer_factors(layer, factors).map_err(|e| e.in_layer(l))?;
         }
         Ok(())
     }
+}
+
+/// Checks the factors of one layer.
+fn check_layer_factors(layer: &Layer, factors: &[Factor]) -> Result<()> {
+    let m = layer.n_inducing();
+    expect_size("outputs of the factors", layer.dim_out, factors.len())?;
+    for Factor { precision, linear } in factors {
+        expect_size("entries of a factor", m, linear.len())?;
+        expect_size("rows of a factor", m, precision.rows())?;
+        expect_size("columns of a factor", m, precision.cols())?;
+        precision.check_data("precision of a factor")?;
+        if let Some((row, &value)) = linear.iter().enumerate().find(|(_, v)| !v.is_finite()) {
+            return Err(Error::NotFinite { what: "linear term of a factor", row, column: 0, value });
+        }
+    }
+    Ok(())
 }
 
 /// Order: each layer's blocks, then the likelihood's.

@@ -12,7 +12,8 @@ use rand_distr::{Distribution, StandardNormal};
 
 /// A trained network ready to predict. It never changes, so threads can share it.
 ///
-/// Every method works through the rows in blocks: beside what it returns it needs memory for one block.
+/// Every method works through the rows in blocks: beside what it returns it needs memory for one block, or for one
+/// draw of the mixture where it samples.
 #[derive(Debug)]
 pub struct Predictor {
     fitted: Fitted,
@@ -148,8 +149,9 @@ impl Predictor {
     /// # Errors
     /// As [`Predictor::predict`].
     pub fn sample(&self, x: &Mat, n_samples: usize, rng: &mut impl Rng) -> Result<Vec<Mat>> {
-        let mixture = self.sample_mixture(x, n_samples, rng)?;
-        let draw = |moments: Moments| {
+        let mut draws = Vec::with_capacity(n_samples);
+        for _ in 0..n_samples {
+            let moments = self.sample_mixture(x, 1, rng)?.remove(0);
             let (mut f, mut y) = (moments.mean, Mat::zeros(x.rows(), moments.var.cols()));
             for n in 0..f.rows() {
                 for (f, var) in f.row_mut(n).iter_mut().zip(moments.var.row(n)) {
@@ -158,9 +160,9 @@ impl Predictor {
                 }
                 self.fitted.model.likelihood().sample(f.row(n), rng, y.row_mut(n));
             }
-            y
-        };
-        Ok(mixture.into_iter().map(draw).collect())
+            draws.push(y);
+        }
+        Ok(draws)
     }
 
     /// Log density of each row's targets under a mixture over draws of the hidden layers.
@@ -181,6 +183,9 @@ impl Predictor {
             for draw in self.sample_mixture(x, 1, rng)? {
                 for n in 0..x.rows() {
                     let log_p = self.fitted.model.likelihood().log_density(draw.mean.row(n), draw.var.row(n), y.row(n));
+                    if log_p == f64::NEG_INFINITY {
+                        continue;
+                    }
                     let new_top = top[n].max(log_p);
                     sum[n] = sum[n] * (top[n] - new_top).exp() + (log_p - new_top).exp();
                     top[n] = new_top;

@@ -356,6 +356,10 @@ impl<'a> Trainer<'a> {
                 break;
             }
         }
+        // The last move of the parameters has not been evaluated: it must at least give a predictor.
+        if self.predictor().is_err() {
+            self.reject("the last step left a network that cannot predict".to_owned(), 0.0);
+        }
         Outcome {
             termination,
             steps: self.step,

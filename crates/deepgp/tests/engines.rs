@@ -92,7 +92,7 @@ fn is_approximate(kernel: &Kernel) -> bool {
 /// quadrature that a difference drags across it makes an error of about the square of the step, 2e-3.
 fn difference_tolerance(kernel: &Kernel, depth: usize) -> Tolerance {
     match kernel {
-        Kernel::Matern(Matern { smoothness: Smoothness::ThreeHalves, .. }) if depth > 1 => Tolerance::Limit(2e-5),
+        Kernel::Matern(Matern { smoothness: Smoothness::ThreeHalves, .. }) if depth > 1 => Tolerance::AcrossKink,
         _ => Tolerance::Gradient,
     }
 }

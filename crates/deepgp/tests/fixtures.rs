@@ -198,7 +198,12 @@ fn gram_and_cross_matrices() {
     for_all(|name, f| {
         for (l, inducing) in f.inducing.iter().enumerate() {
             let k = product(&inducing.chol.l(), Op::Id, &inducing.chol.l(), Op::T);
-            assert_all_close(&format!("{name} Kuu {l}"), k.as_slice(), &flat(&f.output("Kuu")[l][0]), Tolerance::Value);
+            assert_all_close(
+                &format!("{name} Kuu {l}"),
+                k.as_slice(),
+                &flat(&f.output("Kuu")[l][0]),
+                Tolerance::Fixture,
+            );
         }
         if !f.output("Kxz_first_layer").is_null() {
             let mut k = Mat::default();
@@ -207,7 +212,7 @@ fn gram_and_cross_matrices() {
                 &format!("{name} Kxz"),
                 k.as_slice(),
                 &flat(&f.output("Kxz_first_layer")[0]),
-                Tolerance::Value,
+                Tolerance::Fixture,
             );
         }
     });
@@ -224,8 +229,8 @@ fn posterior_and_cavity_moments() {
                     let cov = sandwich(chol_l, Op::Id, &q.cov);
                     let expected = f.output(role);
                     let at = format!("{name} {role} {l} {d}");
-                    assert_all_close(&at, mean.as_slice(), &flat(&expected["mean"][l][d]), Tolerance::Value);
-                    assert_all_close(&at, cov.as_slice(), &flat(&expected["cov"][l][d]), Tolerance::Value);
+                    assert_all_close(&at, mean.as_slice(), &flat(&expected["mean"][l][d]), Tolerance::Fixture);
+                    assert_all_close(&at, cov.as_slice(), &flat(&expected["cov"][l][d]), Tolerance::Fixture);
                 }
             }
         }
@@ -243,8 +248,8 @@ fn kernel_expectations() {
             layer.kernel.psi(&f.inducing[l].tables, &mean, &var, &mut psi);
             let mut psi2 = Mat::zeros(layer.n_inducing(), layer.n_inducing());
             tri::unpack(&psi.psi2, &mut psi2);
-            assert_all_close(&format!("{name} psi1"), &psi.psi1, &flat(&entry["psi1"]), Tolerance::Value);
-            assert_all_close(&format!("{name} psi2"), psi2.as_slice(), &flat(&entry["psi2"]), Tolerance::Value);
+            assert_all_close(&format!("{name} psi1"), &psi.psi1, &flat(&entry["psi1"]), Tolerance::Fixture);
+            assert_all_close(&format!("{name} psi2"), psi2.as_slice(), &flat(&entry["psi2"]), Tolerance::Fixture);
         }
     });
 }
@@ -254,8 +259,8 @@ fn propagation_through_cavity_and_log_z() {
     for_all(|name, f| {
         let (means, vars) = f.forward(&f.cavity(), &f.x);
         let expected = f.output("cavity_forward");
-        assert_all_close(&format!("{name} mean"), &stacked(&means), &flat(&expected["mean"]), Tolerance::Value);
-        assert_all_close(&format!("{name} var"), &stacked(&vars), &flat(&expected["var"]), Tolerance::Value);
+        assert_all_close(&format!("{name} mean"), &stacked(&means), &flat(&expected["mean"]), Tolerance::Fixture);
+        assert_all_close(&format!("{name} var"), &stacked(&vars), &flat(&expected["var"]), Tolerance::Fixture);
 
         let (mean, var) = (means.last().expect("layer"), vars.last().expect("layer"));
         let d_out = f.model.dim_out();
@@ -265,7 +270,7 @@ fn propagation_through_cavity_and_log_z() {
             let latent: Vec<f64> = var.row(n).iter().map(|v| v - f.observation_noise()).collect();
             let bar = TiltedBar { mean: &mut m_bar, var: &mut v_bar, params: &mut params };
             let found = f.model.likelihood().log_z(mean.row(n), &latent, f.y.row(n), f.alpha, bar);
-            assert_close(&format!("{name} log Z {n}"), found, expected, Tolerance::Value);
+            assert_close(&format!("{name} log Z {n}"), found, expected, Tolerance::Fixture);
         }
     });
 }
@@ -280,10 +285,10 @@ fn log_partitions() {
         // Unwhitened log partitions carry ½ log|K| for every output.
         let units = f.model.layers().iter().zip(&f.inducing);
         let prior: f64 = units.map(|(layer, i)| layer.dim_out as f64 * 0.5 * i.chol.log_det()).sum();
-        assert_close(name, prior, phi["prior"].as_f64().expect("phi"), Tolerance::Value);
+        assert_close(name, prior, phi["prior"].as_f64().expect("phi"), Tolerance::Fixture);
         for (role, q) in [("posterior", f.moments(1.0)), ("cavity", f.cavity())] {
             let found = prior + energy::log_partition(&q);
-            assert_close(&format!("{name} {role}"), found, phi[role].as_f64().expect("phi"), Tolerance::Value);
+            assert_close(&format!("{name} {role}"), found, phi[role].as_f64().expect("phi"), Tolerance::Fixture);
         }
     });
 }
@@ -296,7 +301,7 @@ fn energy_and_its_gradient() {
         let mut ws = infer::Workspace::new(&f.model);
         let found = f.inference.sep_energy(&f.model, &f.factors, batch, &mut ws).expect("energy");
         let log_z = f.output("log_Z_sep").as_f64().expect("log Z");
-        assert_close(&format!("{name} energy"), -found.energy, log_z, Tolerance::Value);
+        assert_close(&format!("{name} energy"), -found.energy, log_z, Tolerance::Fixture);
 
         // All derivatives of the fixture in one vector, and ours beside them.
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -349,7 +354,7 @@ fn energy_and_its_gradient() {
             let last = f.model.layers().len() - 1;
             theirs.extend(flat(&f.output("grad_energy")["layers"][last]["log_noise_std"]));
         }
-        assert_all_close(&format!("{name} gradient"), &ours, &theirs, Tolerance::Gradient);
+        assert_all_close(&format!("{name} gradient"), &ours, &theirs, Tolerance::FixtureGradient);
     });
 }
 
@@ -375,7 +380,7 @@ fn tilted_moments_of_single_points() {
                             &format!("{at} {what}"),
                             found.as_slice(),
                             &flat(&entry[what][l][d]),
-                            Tolerance::Value,
+                            Tolerance::Fixture,
                         );
                     };
                     check("dlogZ_dcavity_mean", &product(l_inv, Op::T, &column(&bar.mean), Op::Id));
@@ -419,8 +424,8 @@ fn predictions() {
         }
         let mean: Vec<f64> = layers.iter().flat_map(|l| l.mean.as_slice().to_vec()).collect();
         let var: Vec<f64> = layers.iter().flat_map(|l| l.var.as_slice().to_vec()).collect();
-        assert_all_close(&format!("{name} mean"), &mean, &flat(&expected["mean"]), Tolerance::Value);
-        assert_all_close(&format!("{name} var"), &var, &flat(&expected["var"]), Tolerance::Value);
+        assert_all_close(&format!("{name} mean"), &mean, &flat(&expected["mean"]), Tolerance::Fixture);
+        assert_all_close(&format!("{name} var"), &var, &flat(&expected["var"]), Tolerance::Fixture);
         if let Likelihood::Gaussian(_) = f.model.likelihood() {
             let y = predictor.predict(&x).expect("moments").y;
             let last = layers.last().expect("a layer");
@@ -456,8 +461,8 @@ fn sampling_the_hidden_layer_gives_the_exact_log_z() {
         }
         let log_z = point["log_Z_n_exact_quadrature"].as_f64().expect("log Z");
         assert!(z.z_score(log_z.exp()).abs() < 4.5, "point {n}: z-score {}", z.z_score(log_z.exp()));
-        assert_close(&format!("mixture {n}"), log_p[n], z.mean().ln(), Tolerance::Value);
+        assert_close(&format!("mixture {n}"), log_p[n], z.mean().ln(), Tolerance::Fixture);
         let expected = point["log_Z_n_projected"].as_f64().expect("log Z");
-        assert_close(&format!("projected {n}"), projected[n], expected, Tolerance::Value);
+        assert_close(&format!("projected {n}"), projected[n], expected, Tolerance::Fixture);
     }
 }

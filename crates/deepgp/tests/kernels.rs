@@ -104,7 +104,7 @@ fn is_approximate(kernel: &Kernel) -> bool {
 /// across it with steps of 2e-3 is wrong by about the square of the step.
 fn difference_tolerance(kernel: &Kernel) -> Tolerance {
     match kernel {
-        Kernel::Matern(Matern { smoothness: Smoothness::ThreeHalves, .. }) => Tolerance::Limit(2e-5),
+        Kernel::Matern(Matern { smoothness: Smoothness::ThreeHalves, .. }) => Tolerance::AcrossKink,
         _ => Tolerance::Gradient,
     }
 }

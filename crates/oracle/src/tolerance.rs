@@ -9,6 +9,12 @@ pub enum Tolerance {
     Value,
     /// Hand-derived derivatives against differences or independent code: 1e-7 of the largest entry.
     Gradient,
+    /// Stored numbers of independent code, which are of the size they say: 1e-9 relative.
+    Fixture,
+    /// Stored derivatives of independent code: 1e-7 of the largest entry.
+    FixtureGradient,
+    /// Differences of a law whose third derivative jumps, across the jump: 2e-5 of the largest entry.
+    AcrossKink,
     /// Closed form against quadrature that has converged: 1e-8 relative.
     Quadrature,
     /// Agreement in the limit of a small quantity, which the test states.
@@ -20,8 +26,9 @@ impl Tolerance {
     pub fn relative(self) -> f64 {
         match self {
             Tolerance::Rounding => 1e-12,
-            Tolerance::Value => 1e-9,
-            Tolerance::Gradient => 1e-7,
+            Tolerance::Value | Tolerance::Fixture => 1e-9,
+            Tolerance::Gradient | Tolerance::FixtureGradient => 1e-7,
+            Tolerance::AcrossKink => 2e-5,
             Tolerance::Quadrature => 1e-8,
             Tolerance::Limit(bound) => bound,
         }
@@ -30,8 +37,11 @@ impl Tolerance {
     /// The least scale: below it differences count as if the numbers were this large.
     pub fn floor(self) -> f64 {
         match self {
+            // Numbers that are zero but for rounding, 1e-17, must pass.
+            Tolerance::Fixture | Tolerance::FixtureGradient => 1e-6,
             Tolerance::Rounding | Tolerance::Value => 1e-3,
-            Tolerance::Gradient | Tolerance::Quadrature | Tolerance::Limit(_) => 1.0,
+            // Differences have an error of their own, about 1e-11 of the function that is differenced.
+            Tolerance::Gradient | Tolerance::AcrossKink | Tolerance::Quadrature | Tolerance::Limit(_) => 1.0,
         }
     }
 }

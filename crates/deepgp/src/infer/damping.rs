@@ -13,6 +13,8 @@ const MAX_HALVINGS: usize = 6;
 const WARM_UP: usize = 50;
 /// A jump is a rise by this many standard deviations above the recent mean.
 const JUMP: f64 = 8.0;
+/// Least standard deviation of the energy, relative to its size.
+const REST: f64 = 1e-9;
 /// Weight of the newest energy in the recent mean and variance.
 const MEMORY: f64 = 0.05;
 /// Growth of a shrunken damping with each quiet step.
@@ -48,7 +50,8 @@ impl Damping {
         }
         let expected = self.mean;
         let deviation = energy - expected;
-        let limit = JUMP * self.variance.sqrt();
+        // An energy that has come to rest has no spread: what rounding adds is no jump.
+        let limit = JUMP * self.variance.sqrt().max(REST * (1.0 + expected.abs()));
         let jumped = self.seen >= WARM_UP && deviation > limit;
         if self.seen == 0 {
             self.mean = energy;
@@ -110,5 +113,21 @@ pub(super) struct Room {
 impl Default for Room {
     fn default() -> Self {
         Self { factor: Factor::zeros(0), root: Root::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_energy_at_rest_may_tremble() {
+        let mut damping = Damping::new(0.5);
+        for _ in 0..500 {
+            assert_eq!(damping.observe(123.0), None);
+        }
+        assert_eq!(damping.observe(123.0_f64.next_up()), None);
+        assert!(damping.observe(124.0).is_some());
+        assert_eq!(damping.current(), 0.25);
     }
 }

@@ -86,6 +86,9 @@ impl Default for Settings {
     }
 }
 
+/// The least power: the energy divides differences of log partitions by α.
+const LEAST_ALPHA: f64 = 1e-6;
+
 /// Something the algorithm expects to happen now and then, with the numbers that describe it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
@@ -217,6 +220,11 @@ impl Inference {
                 return Err(Error::Parameter { name, layer: None, entry: None, value, requirement });
             }
         }
+        if settings.alpha < LEAST_ALPHA {
+            let requirement = "below 1e-6 the energy is lost in rounding";
+            let value = settings.alpha;
+            return Err(Error::Parameter { name: "alpha", layer: None, entry: None, value, requirement });
+        }
         let (Jitter::Absolute(jitter) | Jitter::Relative(jitter)) = settings.jitter;
         if !(jitter >= 0.0 && jitter.is_finite()) {
             let requirement = "it must be finite and not negative";
@@ -235,8 +243,11 @@ impl Inference {
     /// On an error or a result that is not [`Step::is_finite`] the state is as it was before.
     ///
     /// # Errors
+    /// [`Error::Shape`] or [`Error::Empty`] if model, state, batch and workspace do not fit together;
     /// [`Error::NotPositiveDefinite`] if K_zz or a posterior cannot be factored.
     pub fn step(&self, model: &DeepGp, state: &mut State, batch: Batch<'_>, ws: &mut Workspace) -> Result<Step> {
+        ws.check(model, &state.factors, batch)?;
+        state.check(self.settings.engine, batch.n_data)?;
         ws.context.refill(model, self.settings.jitter)?;
         let mut step = match self.settings.engine {
             Engine::Sep(site) => sep::step(self, site, model, state, batch, ws)?,
@@ -258,6 +269,7 @@ impl Inference {
         batch: Batch<'_>,
         ws: &mut Workspace,
     ) -> Result<EnergyGradient> {
+        ws.check(model, factors, batch)?;
         ws.context.refill(model, self.settings.jitter)?;
         joint::sep_energy(self.settings.alpha, model, factors, batch, ws)
     }
@@ -313,6 +325,39 @@ impl Workspace {
             room: damping::Room::default(),
             root: gauss::Root::default(),
             gradient: Gradient::zeros(model),
+        }
+    }
+
+    /// Checks that model, factors, batch and this memory fit together; the cost does not depend on the data's size.
+    fn check(&self, model: &DeepGp, factors: &[Vec<Factor>], batch: Batch<'_>) -> Result<()> {
+        let expect = crate::error::expect_size;
+        expect("layers of the workspace", model.layers().len(), self.sites.len())?;
+        expect("layers of the factors", model.layers().len(), factors.len())?;
+        for (l, (layer, (factors, sites))) in model.layers().iter().zip(factors.iter().zip(&self.sites)).enumerate() {
+            let fits = || {
+                expect("outputs of the workspace", layer.dim_out, sites.len())?;
+                expect("inputs of the workspace", layer.dim_in(), self.sums.layers[l].psi.grad.z.cols())?;
+                expect("inducing inputs of the workspace", layer.n_inducing(), sites[0].linear.len())?;
+                expect("outputs of the factors", layer.dim_out, factors.len())?;
+                factors.iter().try_for_each(|f| {
+                    expect("entries of a factor", layer.n_inducing(), f.linear.len())?;
+                    expect("rows of a factor", layer.n_inducing(), f.precision.rows())?;
+                    expect("columns of a factor", layer.n_inducing(), f.precision.cols())
+                })
+            };
+            fits().map_err(|e| e.in_layer(l))?;
+        }
+        expect("columns of the inputs", model.dim_in(), batch.x.cols())?;
+        expect("columns of the targets", model.dim_out(), batch.y.cols())?;
+        expect("rows of the targets", batch.x.rows(), batch.y.rows())?;
+        if batch.rows.is_empty() {
+            return Err(Error::Empty { what: "batch", rows: 0, columns: batch.x.cols() });
+        }
+        match batch.rows.iter().find(|&&row| row >= batch.x.rows()) {
+            Some(&row) => {
+                Err(Error::Shape { what: "rows that a batch may name", expected: batch.x.rows(), found: row })
+            }
+            None => Ok(()),
         }
     }
 

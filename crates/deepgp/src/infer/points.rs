@@ -50,7 +50,8 @@ pub(super) fn step(
                 }
             }
         }
-        phi = ws.log_partition(&state.factors)?;
+        // `damped` lets only definite factors in.
+        phi = ws.log_partition(&state.factors).unwrap_or(f64::NAN);
     }
     floor_events(&ws.sums, &mut events);
 

@@ -97,6 +97,14 @@ impl State {
         Ok(Self { factors, points: Vec::new(), roots, damping: Damping::new(inference.settings().damping) })
     }
 
+    /// Checks that this is a state of the given engine for as many data.
+    pub(super) fn check(&self, engine: Engine, n_data: usize) -> crate::Result<()> {
+        let points = if engine == Engine::Ep { n_data } else { 0 };
+        crate::error::expect_size("points of the state", points, self.points.len())?;
+        let layers = if engine == Engine::JointEnergy { self.factors.len() } else { 0 };
+        crate::error::expect_size("layers of the state's roots", layers, self.roots.len())
+    }
+
     /// Appends the coordinates that descend the energy like hyperparameters: none but for the joint energy.
     pub fn read_free(&self, free: &mut Vec<f64>) {
         for (roots, factors) in self.roots.iter().zip(&self.factors) {

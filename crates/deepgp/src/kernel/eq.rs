@@ -114,7 +114,10 @@ impl Law for Eq {
     /// z̄_i = ((WᵀX)_i − w_i z_i)/ℓ²      ℓ̄ = (Σ_n u_n x_n² − 2 Σ_i z_i (WᵀX)_i + Σ_i w_i z_i²)/ℓ³
     /// ```
     fn cross_prepared_adjoint(&self, tables: &PsiTables, x: &Mat, k: &Mat, k_bar: &mut Mat, sums: &mut PsiSums) {
-        let (z, dim) = (&tables.z, self.dim_in());
+        let dim = self.dim_in();
+        // Differences do not depend on the origin, but these sums cancel the less the closer it is.
+        let origin = tables.z.row(0);
+        let (x, z) = (&shifted(x, origin), &shifted(&tables.z, origin));
         let entries = k_bar.as_mut_slice().iter_mut().zip(k.as_slice());
         wide(|| entries.for_each(|(w, k)| *w *= k));
         let weights = &*k_bar;
@@ -438,6 +441,7 @@ impl Eq {
     /// ```
     fn distance_adjoint(&self, z: &Mat, weights: &mut Mat, grad: &mut KernelGrad) {
         let m = z.rows();
+        let z = &shifted(z, z.row(0));
         (0..m).for_each(|i| weights[(i, i)] = 0.0);
         let mut moment = Mat::default();
         product(&mut moment, false, Left::plain(weights, Part::Full), (z, Part::Full), Part::Full);
@@ -450,6 +454,15 @@ impl Eq {
             }
         }
     }
+}
+
+/// The rows of `x` as seen from `origin`.
+fn shifted(x: &Mat, origin: &[f64]) -> Mat {
+    let mut out = x.clone();
+    for row in out.as_mut_slice().chunks_exact_mut(origin.len().max(1)) {
+        axpy(-1.0, origin, row);
+    }
+    out
 }
 
 /// Σ_q (x_q/ℓ_q − z_q)² for the columns of `z` (D × M, in units of ℓ) from `from` on.

@@ -89,6 +89,8 @@ impl EqSweep {
         let (mean, var, n) = input;
         let (m, dim) = (self.m, self.dim);
         let row = m + PAD;
+        assert!(n <= GROUP && m > 0 && dim > 0 && self.d_out > 0, "room was made for {GROUP} points");
+        assert_eq!((law.dim_in(), b.len()), (dim, self.d_out), "one lengthscale per input, one triangle per output");
         for g in 0..n {
             let mut log_scale = 0.0;
             let gamma = &mut self.gamma[g * row..][..m];
@@ -158,6 +160,9 @@ impl EqSweep {
     ) {
         let (m, dim, d_out) = (self.m, self.dim, self.d_out);
         let (row, packed) = (m + PAD, tri::packed_len(m) + PAD);
+        assert_eq!((b.len(), c.len(), a.rows(), coef.cols()), (d_out, d_out, d_out, d_out), "one of each per output");
+        assert_eq!((law.dim_in(), sums.z_t.rows()), (dim, dim), "one of each per input");
+        assert!(n <= GROUP && coef.rows() >= n, "a group has at most {GROUP} points");
         assert!(sums.pairs.len() >= packed && c.iter().chain(b).all(|v| v.len() >= packed), "triangles are padded");
         for d in 0..d_out {
             self.a[d * row..][..m].copy_from_slice(a.row(d));
@@ -277,6 +282,7 @@ impl ExpSweep<'_> {
     /// Rows in order: what a vector writes past the end of its row is overwritten by the next one.
     #[inline(always)]
     unsafe fn sweep<L: Lanes, const G: usize>(&self) {
+        const { assert!(L::N <= PAD) };
         let (m, dim, row, packed) = (self.m, self.dim, self.m + PAD, tri::packed_len(self.m) + PAD);
         // SAFETY: passed on to the caller.
         unsafe {
@@ -428,6 +434,7 @@ impl WeighAndMultiply<'_> {
     /// The first four vectors while F is formed, the others four at a time from what was stored.
     #[inline(always)]
     unsafe fn sweep<L: Lanes, const G: usize>(&mut self) {
+        const { assert!(L::N <= PAD) };
         let row = self.m + PAD;
         let (f_stride, y_stride) = (self.f.count * row, self.psi2.count * row);
         // SAFETY: passed on to the caller.
@@ -486,7 +493,7 @@ impl WeighAndMultiply<'_> {
                         let (b, at) = (L::load(b.as_ptr().add(p + k)), c.as_mut_ptr().add(p + k));
                         let mut sum = L::splat(0.0);
                         for g in 0..G {
-                            let coef = L::splat(*self.half_coef.as_ptr().add(d * G + g));
+                            let coef = L::splat(self.half_coef[d * G + g]);
                             weight[g] = L::mul_add(coef, b, weight[g]);
                             sum = L::mul_add(coef, psi[g], sum);
                         }
@@ -602,9 +609,21 @@ mod tests {
     /// Sweeps give what the plain law gives, for sizes on both sides of every vector and group length.
     #[test]
     fn a_sweep_equals_the_plain_law() {
+        crate::simd::forced::on_each(|_| compare_with_the_plain_law());
+    }
+
+    fn compare_with_the_plain_law() {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
-        for (m, dim, d_out, n) in [(1, 1, 1, 1), (5, 2, 1, 4), (8, 1, 2, 3), (9, 3, 1, 2), (17, 2, 3, 4), (50, 2, 1, 4)]
-        {
+        for (m, dim, d_out, n) in [
+            (1, 1, 1, 1),
+            (5, 2, 1, 4),
+            (8, 1, 2, 3),
+            (9, 3, 1, 2),
+            (9, 1, 3, 3),
+            (9, 4, 1, 3),
+            (17, 2, 3, 4),
+            (50, 2, 1, 4),
+        ] {
             let law = Eq { lengthscale: (0..dim).map(|_| 0.5 + rng.random::<f64>()).collect(), signal_var: 1.3 };
             let (z, mean) = (random(m, dim, &mut rng), random(n, dim, &mut rng));
             let var = Mat::from_fn(n, dim, |_, _| 0.1 + rng.random::<f64>());

@@ -24,16 +24,14 @@ impl TryFrom<Stored> for Mat {
     type Error = Error;
 
     fn try_from(stored: Stored) -> Result<Self> {
-        let entries = stored.rows.saturating_mul(stored.cols);
-        crate::error::expect_size("matrix entries", entries, stored.data.len())?;
-        Ok(Self { rows: stored.rows, cols: stored.cols, data: stored.data })
+        Self::from_vec(stored.rows, stored.cols, stored.data)
     }
 }
 
 impl Mat {
     /// A matrix of zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Self { rows, cols, data: vec![0.0; rows * cols] }
+        Self { rows, cols, data: vec![0.0; area(rows, cols)] }
     }
 
     /// The identity, or its first columns or rows when not square.
@@ -43,7 +41,7 @@ impl Mat {
 
     /// The matrix with entries `f(i, j)`.
     pub fn from_fn(rows: usize, cols: usize, mut f: impl FnMut(usize, usize) -> f64) -> Self {
-        let mut data = Vec::with_capacity(rows * cols);
+        let mut data = Vec::with_capacity(area(rows, cols));
         for i in 0..rows {
             for j in 0..cols {
                 data.push(f(i, j));
@@ -57,7 +55,7 @@ impl Mat {
     /// # Errors
     /// [`Error::Shape`] if `data` does not hold `rows * cols` numbers.
     pub fn from_vec(rows: usize, cols: usize, data: Vec<f64>) -> Result<Self> {
-        crate::error::expect_size("matrix entries", rows * cols, data.len())?;
+        crate::error::expect_size("matrix entries", rows.saturating_mul(cols), data.len())?;
         Ok(Self { rows, cols, data })
     }
 
@@ -141,7 +139,7 @@ impl Mat {
     /// Becomes `rows × cols` of zeros, keeping its allocation where it can.
     pub fn reset(&mut self, rows: usize, cols: usize) {
         self.data.clear();
-        self.data.resize(rows * cols, 0.0);
+        self.data.resize(area(rows, cols), 0.0);
         (self.rows, self.cols) = (rows, cols);
     }
 
@@ -153,7 +151,7 @@ impl Mat {
         assert!(self.rows == 0 || self.cols == cols, "a row of {cols} does not fit {} columns", self.cols);
         self.cols = cols;
         self.rows += 1;
-        self.data.resize(self.rows * cols, 0.0);
+        self.data.resize(area(self.rows, cols), 0.0);
         self.row_mut(self.rows - 1)
     }
 
@@ -201,6 +199,14 @@ impl Mat {
             Some(p) => Err(Error::NotFinite { what, row: p / self.cols, column: p % self.cols, value: self.data[p] }),
         }
     }
+}
+
+/// rows · cols.
+///
+/// # Panics
+/// If that is more than a machine word can say: vector code trusts a matrix to hold as many numbers as its shape says.
+fn area(rows: usize, cols: usize) -> usize {
+    rows.checked_mul(cols).expect("a matrix has fewer entries than a machine word can count")
 }
 
 impl Index<(usize, usize)> for Mat {

@@ -2,7 +2,7 @@
 //!
 //! A `Job` is written once over `Lanes`; `run` executes it with the widest vectors the processor has: AVX-512,
 //! AVX2 with FMA, or a portable form that the compiler maps to the baseline (NEON on 64-bit ARM). The portable form is
-//! the reference that the others are tested against.
+//! the reference: tests run every form against plain code.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -10,6 +10,8 @@ mod avx2;
 mod avx512;
 mod blas;
 mod exp;
+#[cfg(test)]
+pub(crate) mod forced;
 mod portable;
 
 pub use blas::{all_finite, axpy, dot, sum};
@@ -92,9 +94,17 @@ impl Isa {
 
     /// All that this processor can run, widest first.
     pub fn available() -> Vec<Self> {
-        let all = [Isa::Avx512, Isa::Avx2, Isa::Portable];
-        let widest = Self::detect();
-        all.into_iter().skip_while(|isa| *isa != widest).collect()
+        let mut all = vec![Isa::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+                all.insert(0, Isa::Avx2);
+            }
+            if Self::detect() == Isa::Avx512 {
+                all.insert(0, Isa::Avx512);
+            }
+        }
+        all
     }
 }
 
@@ -104,8 +114,12 @@ impl Isa {
 /// What the job says of its own pointers must hold.
 #[inline]
 pub(crate) unsafe fn run<J: Job>(job: J) -> J::Output {
+    #[cfg(test)]
+    let isa = forced::isa().unwrap_or_else(Isa::detect);
+    #[cfg(not(test))]
+    let isa = Isa::detect();
     // SAFETY: the instruction set was detected; the rest is passed on to the caller.
-    unsafe { run_on(Isa::detect(), job) }
+    unsafe { run_on(isa, job) }
 }
 
 /// Runs plain loops compiled for the widest vectors: the compiler vectorises what it can of the closure's own body (not
