@@ -73,10 +73,13 @@ pub struct Speed {
 }
 
 /// Widths such as "8,8"; "0" or nothing stands for no hidden layer.
-pub fn range_list(text: &str) -> anyhow::Result<Vec<usize>> {
+pub fn widths(text: &str) -> anyhow::Result<Vec<usize>> {
     use anyhow::Context;
-    let parts = text.split(',').map(str::trim).filter(|t| !t.is_empty() && *t != "0");
-    parts.map(|t| t.parse().with_context(|| format!("'{text}' is not a list of widths such as 8,8"))).collect()
+    if matches!(text.trim(), "" | "0") {
+        return Ok(Vec::new());
+    }
+    let parse = |t: &str| t.trim().parse().with_context(|| format!("'{text}' is not a list of widths such as 8,8"));
+    text.split(',').map(parse).collect()
 }
 
 /// Options of `bench splits`.

@@ -59,7 +59,7 @@ impl Factor {
     /// # Errors
     /// [`crate::Error::NotPositiveDefinite`] if I + Λ is not, by a margin: a pivot (conditional precision) below
     /// `least_pivot` counts as a failure.
-    pub fn log_partition(&self, least_pivot: f64, root: &mut Root) -> Result<f64> {
+    pub fn log_partition(&self, least_pivot: f64, root: &mut PivotScratch) -> Result<f64> {
         let m = self.linear.len();
         root.u.clone_from(&self.precision);
         (0..m).for_each(|i| root.u[(i, i)] += 1.0);
@@ -102,7 +102,7 @@ impl Factor {
 
 /// Working memory of [`Factor::log_partition`].
 #[derive(Debug, Clone, Default)]
-pub struct Root {
+pub struct PivotScratch {
     u: Mat,
     inv_diag: Vec<f64>,
     half: Vec<f64>,

@@ -68,7 +68,7 @@ pub struct Workspace {
     pool: Option<rayon::ThreadPool>,
 }
 
-/// Working memory of one worker, and the sums of the blocks it was given.
+/// Working memory of a slot, and the sums of its blocks.
 #[derive(Debug, Clone)]
 struct Slot {
     known: KnownTape,

@@ -16,6 +16,8 @@ use std::ops::ControlFlow;
 
 /// Steps in a row that may be undone before training is given up.
 const MAX_REJECTIONS: usize = 30;
+/// Events that are kept; a run that goes wrong at every step must not fill the memory.
+const MAX_EVENTS: usize = 1000;
 /// Stream of random numbers for the starting factors; epochs count up from 0.
 const FACTOR_STREAM: u64 = u64::MAX - 1;
 /// Weight of the newest step in the running mean of the energy.
@@ -130,8 +132,10 @@ pub struct Outcome {
     pub steps: usize,
     /// Running mean of the energy at the end; its negative approximates the log evidence.
     pub energy: f64,
-    /// What happened, in order, with the step's number.
+    /// What happened, in order, with the step's number: the first thousand events.
     pub events: Vec<(usize, Event)>,
+    /// How many events there were.
+    pub n_events: usize,
 }
 
 /// A trained network: hyperparameters and factors, all that prediction needs.
@@ -179,6 +183,7 @@ pub struct Trainer<'a> {
     /// to definite, finite ones.
     last_good: Vec<f64>,
     events: Vec<(usize, Event)>,
+    n_events: usize,
 }
 
 impl<'a> Trainer<'a> {
@@ -227,6 +232,7 @@ impl<'a> Trainer<'a> {
             rejections: 0,
             learning_scale: 1.0,
             events: Vec::new(),
+            n_events: 0,
         })
     }
 
@@ -244,7 +250,10 @@ impl<'a> Trainer<'a> {
 
     /// Adds an event of the time before training to the record.
     pub fn note(&mut self, event: Event) {
-        self.events.push((self.step, event));
+        self.n_events += 1;
+        if self.events.len() < MAX_EVENTS {
+            self.events.push((self.step, event));
+        }
     }
 
     /// The network as it is now.
@@ -315,7 +324,7 @@ impl<'a> Trainer<'a> {
         self.learning_scale = (1.05 * self.learning_scale).min(1.0);
         let mean = self.mean_energy.map_or(energy, |mean| mean + ENERGY_MEMORY * (energy - mean));
         self.mean_energy = Some(mean);
-        self.events.extend(events.into_iter().map(|event| (self.step, event)));
+        events.into_iter().for_each(|event| self.note(event));
         (energy, rate, true)
     }
 
@@ -327,7 +336,7 @@ impl<'a> Trainer<'a> {
         self.adam = Adam::new(theta.len());
         self.learning_scale *= 0.5;
         self.rejections += 1;
-        self.events.push((self.step, Event::StepRejected { cause }));
+        self.note(Event::StepRejected { cause });
         (f64::NAN, rate, self.rejections < MAX_REJECTIONS)
     }
 
@@ -365,6 +374,7 @@ impl<'a> Trainer<'a> {
             steps: self.step,
             energy: self.mean_energy.unwrap_or(f64::NAN),
             events: self.events.clone(),
+            n_events: self.n_events,
         }
     }
 }

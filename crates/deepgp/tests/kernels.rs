@@ -560,3 +560,25 @@ fn bad_shapes_are_refused() {
     let flat = Sum::new(parts);
     assert_eq!((flat.parts.len(), flat.check()), (3, Ok(())));
 }
+
+/// A stationary law does not know where the origin is, nor do its derivatives.
+#[test]
+fn derivatives_do_not_depend_on_the_origin() {
+    let kernel = Kernel::Eq(Eq { lengthscale: vec![0.7, 1.3], signal_var: 1.2 });
+    let here = |rows: usize, shift: f64| Mat::from_fn(rows, 2, |i, q| shift + ((3 * i + 2 * q) as f64).sin());
+    let derivatives = |shift: f64| {
+        let (x, z) = (here(7, shift), here(5, shift));
+        let (mut tables, mut k) = (PsiTables::default(), Mat::default());
+        kernel.prepare(&z, &mut tables);
+        kernel.cross_prepared(&tables, &x, &mut k);
+        let mut sums = PsiSums::zeros(5, 2, 3);
+        kernel.cross_prepared_adjoint(&tables, &x, &k, &mut Mat::from_fn(7, 5, |i, j| (i + j) as f64), &mut sums);
+        let mut grad = KernelGrad::zeros(5, 2, 3);
+        kernel.finish(&tables, &sums, &mut grad);
+        kernel.gram(&tables, &mut k);
+        kernel.gram_adjoint(&tables, &k, &Mat::from_fn(5, 5, |i, j| (1 + i + j) as f64), &mut grad);
+        [grad.params, grad.z.as_slice().to_vec()].concat()
+    };
+    // Inputs around 2²⁰ are rounded to 2⁻³², so that is what the derivatives may differ by.
+    assert_all_close("far away", &derivatives((1 << 20).into()), &derivatives(0.0), Tolerance::Limit(1e-8));
+}

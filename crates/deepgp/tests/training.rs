@@ -210,7 +210,7 @@ fn a_predictor_can_be_shared_between_threads() {
 #[test]
 fn rows_are_predicted_alike_alone_and_together() {
     for (widths, m, linear) in
-        [(&[2, 2][..], 7, false), (&[1, 1], 50, true), (&[3, 2, 1], 33, true), (&[2, 3, 2, 1], 5, false)]
+        [(&[2, 2][..], 7, false), (&[1, 1], 80, true), (&[3, 2, 1], 33, true), (&[2, 3, 2, 1], 5, false)]
     {
         let mut draw = Draw::new(4);
         let model = draw.network(widths, m, linear);

@@ -19,7 +19,7 @@ pub struct Scores {
     pub mean_log_density: f64,
     /// Continuous ranked probability score of a normal with the predicted moments, in the target's unit.
     pub crps: f64,
-    /// Share of targets inside the central 95 % interval.
+    /// Share of targets inside the central 95 % interval of a normal with the predicted moments.
     pub coverage_95: f64,
 }
 
@@ -29,9 +29,12 @@ impl Scores {
     /// # Errors
     /// [`Error::Shape`] or [`Error::Empty`] if the tables do not fit.
     pub fn new(predicted: &Moments, y: &Mat, log_density: &[f64]) -> Result<Self> {
-        if (predicted.mean.rows(), predicted.mean.cols()) != (y.rows(), y.cols()) {
-            let (expected, found) = (predicted.mean.rows(), y.rows());
-            return Err(Error::Shape { what: "rows of the targets", expected, found });
+        let rows = ("rows of the targets", predicted.mean.rows(), y.rows());
+        let columns = ("columns of the targets", predicted.mean.cols(), y.cols());
+        for (what, expected, found) in [rows, columns] {
+            if expected != found {
+                return Err(Error::Shape { what, expected, found });
+            }
         }
         let std: Vec<f64> = predicted.var.as_slice().iter().map(|v| v.sqrt()).collect();
         let (mean, y_flat) = (predicted.mean.as_slice(), y.as_slice());

@@ -1,7 +1,7 @@
 //! `deepgp bench speed`: time per step and prediction rate over a grid, beside the machine's own ceilings.
 
 use super::cost::Shape;
-use crate::args::{Speed, range_list};
+use crate::args::{Speed, widths};
 use anyhow::Result;
 use deepgp::init::{Architecture, MeanChoice, network};
 use deepgp::likelihood::{Gaussian, Likelihood};
@@ -50,10 +50,11 @@ pub fn speed(args: &Speed) -> Result<()> {
         "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11} {:>11} {:>7} {:>12} {:>8}",
         "widths", "M", "batch", "N", "threads", "µs/step", "ceiling µs", "share", "rows/s", "peak MB"
     );
-    for hidden in &args.hidden {
+    let networks = args.hidden.iter().map(|text| widths(text)).collect::<Result<Vec<_>>>()?;
+    for hidden in &networks {
         for &inducing in &args.inducing {
             for &batch in &args.batch {
-                let record = measure(args, &range_list(hidden)?, inducing, batch)?;
+                let record = measure(args, hidden, inducing, batch)?;
                 let widths: Vec<String> = record.shape.widths.iter().map(ToString::to_string).collect();
                 eprintln!(
                     "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11.1} {:>11.1} {:>7.3} {:>12.0} {:>8.1}",

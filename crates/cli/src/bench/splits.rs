@@ -30,7 +30,7 @@ pub fn splits(args: &Splits) -> Result<()> {
         let line = serde_json::json!({
             "split": s, "rmse": score.rmse, "mean_log_density": score.mean_log_density, "coverage_95": score.coverage_95,
             "energy": outcome.energy, "steps": outcome.steps, "termination": outcome.termination,
-            "events": outcome.events.len(), "seconds": seconds,
+            "events": outcome.n_events, "seconds": seconds,
         });
         println!("{line}");
         ensure!(outcome.termination != Termination::Diverged, "training diverged on split {s}");

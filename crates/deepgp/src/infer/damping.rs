@@ -1,7 +1,7 @@
 //! The step of site updates, and when it must shrink.
 
 use super::Event;
-use crate::gauss::{Factor, Root};
+use crate::gauss::{Factor, PivotScratch};
 use serde::{Deserialize, Serialize};
 
 /// I + Λ must stay this far from singular: no conditional precision of an inducing output may fall below a tenth of
@@ -107,12 +107,12 @@ pub(super) fn damped(
 pub(super) struct Room {
     /// The candidate.
     pub factor: Factor,
-    root: Root,
+    root: PivotScratch,
 }
 
 impl Default for Room {
     fn default() -> Self {
-        Self { factor: Factor::zeros(0), root: Root::default() }
+        Self { factor: Factor::zeros(0), root: PivotScratch::default() }
     }
 }
 

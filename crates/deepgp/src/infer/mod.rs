@@ -295,7 +295,7 @@ pub struct Workspace {
     /// Points that have a site, per layer and output.
     site_counts: Vec<Vec<usize>>,
     room: damping::Room,
-    root: gauss::Root,
+    root: gauss::PivotScratch,
     gradient: Gradient,
 }
 
@@ -323,7 +323,7 @@ impl Workspace {
             sites: layers.iter().map(sites).collect(),
             site_counts: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
             room: damping::Room::default(),
-            root: gauss::Root::default(),
+            root: gauss::PivotScratch::default(),
             gradient: Gradient::zeros(model),
         }
     }

@@ -8,13 +8,12 @@
 //! ξ_qi = ψ₁ᵢ d_iq v_q/c_q
 //! ```
 
-use super::eq_sweep::{PAD, lane_sum};
 use super::{InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables};
 use crate::error::{Result, expect_positive};
 use crate::linalg::tile::{Left, Part, mirror, product};
 use crate::linalg::{Mat, axpy, sum, tri};
 use crate::param::{Block, BlockMut, Domain, Parameters};
-use crate::simd::{Job, Lanes, exp_in_place, run, wide};
+use crate::simd::{Job, Lanes, PAD, exp_in_place, lane_sum, run, wide};
 use serde::{Deserialize, Serialize};
 
 /// Exponentiated quadratic (Gaussian, RBF) covariance with one lengthscale per input dimension.

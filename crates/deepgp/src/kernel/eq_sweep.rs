@@ -12,13 +12,10 @@
 
 use super::{Eq, InputBar, Law, PsiSums, PsiTables};
 use crate::linalg::{Mat, sum, tri};
-use crate::simd::{Job, Lanes, run, wide};
+use crate::simd::{Job, Lanes, PAD, run, wide};
 
 /// Points per sweep.
 pub const GROUP: usize = 4;
-/// Numbers that vectors may read or write past the end of a row.
-pub(crate) const PAD: usize = 8;
-
 /// The working memory of a sweep.
 #[derive(Debug, Clone, Default)]
 pub struct EqSweep {
@@ -245,20 +242,6 @@ impl EqSweep {
             sums.grad.params[law.dim_in()] += 2.0 * total / law.signal_var;
         })
     }
-}
-
-/// Σ_{i<n} f(i), in eight interleaved partial sums so that it vectorises.
-#[inline(always)]
-pub(super) fn lane_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
-    let mut lanes = [0.0; 8];
-    let whole = n / 8 * 8;
-    for i in (0..whole).step_by(8) {
-        for (k, lane) in lanes.iter_mut().enumerate() {
-            *lane += f(i + k);
-        }
-    }
-    let rest: f64 = (whole..n).map(&f).sum();
-    lanes.iter().sum::<f64>() + rest
 }
 
 /// `n` points as groups: first point and how many, all [`GROUP`] or 1.

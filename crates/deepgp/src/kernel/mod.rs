@@ -131,7 +131,7 @@ impl PsiSums {
     pub fn zeros(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
         Self {
             grad: KernelGrad::zeros(n_inducing, dim_in, n_params),
-            pairs: vec![0.0; tri::packed_len(n_inducing) + eq_sweep::PAD],
+            pairs: vec![0.0; tri::packed_len(n_inducing) + crate::simd::PAD],
             z_t: Mat::zeros(dim_in, n_inducing),
             scratch: Mat::default(),
         }

@@ -7,10 +7,9 @@
 
 use super::{Inducing, LayerSums};
 use crate::gauss::{Moments, MomentsBar};
-use crate::kernel::eq_sweep::PAD;
 use crate::linalg::tile::{Left, Part, mirror, product};
 use crate::linalg::{Mat, axpy, dot, tri};
-use crate::simd::wide;
+use crate::simd::{PAD, wide};
 
 /// A, C and B for each output of a layer; kept and refilled from step to step.
 #[derive(Debug, Clone, Default)]
@@ -19,7 +18,8 @@ pub struct Projection {
     pub a: Mat,
     /// C, M × M per output.
     pub c: Vec<Mat>,
-    /// B as packed weights ([`tri::pack_weights`]), so that ⟨B, Ψ₂⟩ is a plain dot product.
+    /// B as packed weights, off-diagonal entries doubled, so that ⟨B, Ψ₂⟩ is a plain dot product with a packed Ψ₂;
+    /// with room for vectors to read past the end.
     pub b: Vec<Vec<f64>>,
     /// E = (L C)⁻¹ of one output.
     e: Mat,

@@ -1,11 +1,11 @@
 //! Sums over points that a layer's adjoint and its site updates need: all that a block of points leaves behind.
 
 use super::Layer;
-use crate::kernel::eq_sweep::PAD;
 use crate::kernel::{KernelGrad, PsiSums};
 use crate::linalg::tile::{Part, mirror};
 use crate::linalg::{Mat, axpy, tri};
 use crate::param::Parameters;
+use crate::simd::PAD;
 
 /// ∂F/∂(parameters) of one layer, natural values.
 #[derive(Debug, Clone, Default)]

@@ -46,15 +46,6 @@ pub fn mul(out: &mut Mat, a: &Mat, op_a: Op, b: &Mat, op_b: Op) {
     end_vector_code();
 }
 
-/// `out += scale · op(a) · op(b)`.
-///
-/// # Panics
-/// If the shapes do not fit.
-pub fn mul_add(out: &mut Mat, scale: f64, a: &Mat, op_a: Op, b: &Mat, op_b: Op) {
-    matmul(view_mut(out), Accum::Add, read(a, op_a), read(b, op_b), scale, Par::Seq);
-    end_vector_code();
-}
-
 /// `out (+)= op(a) · b`, for [`super::tile::product`].
 pub(super) fn gemm(out: &mut Mat, add: bool, a: &Mat, transposed: bool, b: &Mat) {
     let accumulate = if add { Accum::Add } else { Accum::Replace };

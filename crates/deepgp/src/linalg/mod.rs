@@ -10,6 +10,6 @@ pub mod tri;
 pub use crate::simd::{axpy, dot, sum};
 pub(crate) use chol::sum_of_logs;
 pub use chol::{Cholesky, Jitter};
-pub use dense::{Op, mul, mul_add, symmetric_eigen};
+pub use dense::{Op, mul, symmetric_eigen};
 pub use hermite::GaussHermite;
 pub use mat::Mat;

@@ -25,19 +25,6 @@ pub fn pack(full: &Mat, packed: &mut [f64]) {
     }
 }
 
-/// The packed weights w for which `Σ w_p x_p = Σ_ij full_ij X_ij`: off-diagonal entries doubled.
-pub fn pack_weights(full: &Mat, packed: &mut [f64]) {
-    let m = full.rows();
-    let mut p = 0;
-    for i in 0..m {
-        packed[p] = full[(i, i)];
-        for j in i + 1..m {
-            packed[p + j - i] = 2.0 * full[(i, j)];
-        }
-        p += m - i;
-    }
-}
-
 /// The symmetric matrix of a packed triangle.
 pub fn unpack(packed: &[f64], full: &mut Mat) {
     let m = full.rows();

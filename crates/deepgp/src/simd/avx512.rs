@@ -110,7 +110,7 @@ impl Lanes for Avx512 {
             }
             let tr = _mm512_mul_pd(t, r);
             let y = _mm512_fmadd_pd(p, tr, t);
-            // k carries -12800 to 12800: what it cannot scale to becomes 0 or infinity by itself.
+            // What k/16 cannot scale to becomes 0 or infinity by itself.
             _mm512_scalef_pd(y, _mm512_mul_pd(k, _mm512_set1_pd(0.0625)))
         }
     }

@@ -14,6 +14,7 @@ mod exp;
 pub(crate) mod forced;
 mod portable;
 
+pub(crate) use blas::lane_sum;
 pub use blas::{all_finite, axpy, dot, sum};
 pub use exp::{exp_in_place, exp_in_place_on, exp_into};
 
@@ -51,9 +52,12 @@ pub(crate) trait Lanes: Copy {
     unsafe fn sum(v: Self::V) -> f64;
     /// Sums of the lanes of four vectors.
     unsafe fn sum4(v: [Self::V; 4]) -> [f64; 4];
-    /// eˣ, to 2 ulp where it is a normal number; towards 0 below −707.5, infinity above 709.8, NaN for NaN.
+    /// eˣ, to 2 ulp where it is a normal number; 0 or nearly 0 below −707.5, infinity above 709.7 or where it overflows, NaN for NaN.
     unsafe fn exp(v: Self::V) -> Self::V;
 }
+
+/// Numbers that the longest vector may read or write past the end of an array that has room for it.
+pub(crate) const PAD: usize = 8;
 
 /// Code that can be compiled for any instruction set.
 pub(crate) trait Job {
