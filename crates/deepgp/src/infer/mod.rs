@@ -11,22 +11,26 @@
 
 mod damping;
 pub mod energy;
+mod event;
 mod joint;
 mod points;
 mod sep;
 pub mod site;
 mod state;
+mod workspace;
 
 pub use damping::Damping;
+pub use event::Event;
 pub use joint::{EnergyGradient, Root};
 pub use state::State;
+pub use workspace::Workspace;
+pub(crate) use workspace::{Context, all_moments};
 
 use crate::error::{Error, Result};
-use crate::gauss::{self, Factor, Moments};
-use crate::layer::{Inducing, InducingScratch, Layer, Projection, ProjectionBack};
+use crate::gauss::Factor;
 use crate::linalg::{Jitter, Mat};
-use crate::network::{DeepGp, Gradient};
-use crate::pass::{self, Sums};
+use crate::network::DeepGp;
+use event::floor_events;
 use serde::{Deserialize, Serialize};
 
 /// Which engine moves the factors.
@@ -88,75 +92,6 @@ impl Default for Settings {
 
 /// The least power: the energy divides differences of log partitions by α.
 const LEAST_ALPHA: f64 = 1e-6;
-
-/// Something the algorithm expects to happen now and then, with the numbers that describe it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "event")]
-#[non_exhaustive]
-pub enum Event {
-    /// K_zz needed more than the configured jitter.
-    JitterRaised {
-        /// The layer.
-        layer: usize,
-        /// The jitter used.
-        jitter: Jitter,
-        /// How often it was raised tenfold.
-        raises: usize,
-    },
-    /// I + Λ would have lost definiteness: the step was shortened to this.
-    DampingShrunk {
-        /// The layer.
-        layer: usize,
-        /// The output.
-        output: usize,
-        /// The step that was taken.
-        damping: f64,
-    },
-    /// No step was short enough: the factor stays as it was.
-    SiteRejected {
-        /// The layer.
-        layer: usize,
-        /// The output.
-        output: usize,
-    },
-    /// A point's cavity or tilted distribution is not a proper Gaussian: the point was left out.
-    PointSkipped {
-        /// The row of the data.
-        row: usize,
-        /// The layer.
-        layer: usize,
-        /// The output.
-        output: usize,
-    },
-    /// The energy rose far above its recent course: the damping is shrunk for the steps to come.
-    EnergyJump {
-        /// The energy of this step.
-        energy: f64,
-        /// Its recent mean.
-        expected: f64,
-        /// The damping from here on.
-        damping: f64,
-    },
-    /// Rounding pushed output variances below the floor, where they are held.
-    VariancesFloored {
-        /// The layer.
-        layer: usize,
-        /// How many.
-        count: usize,
-    },
-    /// A step gave a non-finite or impossible result and was undone.
-    StepRejected {
-        /// Why, in words.
-        cause: String,
-    },
-    /// There were fewer distinct rows than inducing inputs asked for.
-    InducingReduced {
-        /// The number asked for.
-        requested: usize,
-        /// The number used.
-        used: usize,
-    },
-}
 
 /// Rows of a data set.
 #[derive(Debug, Clone, Copy)]
@@ -272,183 +207,5 @@ impl Inference {
         ws.check(model, factors, batch)?;
         ws.context.refill(model, self.settings.jitter)?;
         joint::sep_energy(self.settings.alpha, model, factors, batch, ws)
-    }
-}
-
-/// Working memory of steps; made once for a network and used again and again.
-#[derive(Debug)]
-pub struct Workspace {
-    context: Context,
-    cavity: Vec<Vec<Moments>>,
-    projections: Vec<Projection>,
-    backs: Vec<ProjectionBack>,
-    pass: pass::Workspace,
-    sums: Sums,
-    /// Sums of a single point.
-    own: Sums,
-    /// Φ = LᵀL̄ per layer.
-    phi: Vec<Mat>,
-    inducing_scratch: InducingScratch,
-    site_scratch: site::Scratch,
-    /// Sites of the batch, per layer and output.
-    sites: Vec<Vec<Factor>>,
-    /// Points that have a site, per layer and output.
-    site_counts: Vec<Vec<usize>>,
-    room: damping::Room,
-    root: gauss::PivotScratch,
-    gradient: Gradient,
-}
-
-impl Workspace {
-    /// Memory for steps on `model` by the caller's thread alone.
-    pub fn new(model: &DeepGp) -> Self {
-        Self::with_threads(model, 1)
-    }
-
-    /// Memory for steps on `model` that this many threads share; the results do not depend on the number.
-    pub fn with_threads(model: &DeepGp, threads: usize) -> Self {
-        let layers = model.layers();
-        let sites = |layer: &Layer| vec![Factor::zeros(layer.n_inducing()); layer.dim_out];
-        Self {
-            context: Context::default(),
-            cavity: layers.iter().map(|l| vec![Moments::default(); l.dim_out]).collect(),
-            projections: vec![Projection::default(); layers.len()],
-            backs: vec![ProjectionBack::default(); layers.len()],
-            pass: pass::Workspace::new(model, threads),
-            sums: Sums::zeros(model),
-            own: Sums::zeros(model),
-            phi: layers.iter().map(|l| Mat::zeros(l.n_inducing(), l.n_inducing())).collect(),
-            inducing_scratch: InducingScratch::default(),
-            site_scratch: site::Scratch::default(),
-            sites: layers.iter().map(sites).collect(),
-            site_counts: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
-            room: damping::Room::default(),
-            root: gauss::PivotScratch::default(),
-            gradient: Gradient::zeros(model),
-        }
-    }
-
-    /// Checks that model, factors, batch and this memory fit together; the cost does not depend on the data's size.
-    fn check(&self, model: &DeepGp, factors: &[Vec<Factor>], batch: Batch<'_>) -> Result<()> {
-        let expect = crate::error::expect_size;
-        expect("layers of the workspace", model.layers().len(), self.sites.len())?;
-        expect("layers of the factors", model.layers().len(), factors.len())?;
-        for (l, (layer, (factors, sites))) in model.layers().iter().zip(factors.iter().zip(&self.sites)).enumerate() {
-            let fits = || {
-                expect("outputs of the workspace", layer.dim_out, sites.len())?;
-                expect("inputs of the workspace", layer.dim_in(), self.sums.layers[l].psi.grad.z.cols())?;
-                expect("inducing inputs of the workspace", layer.n_inducing(), sites[0].linear.len())?;
-                expect("outputs of the factors", layer.dim_out, factors.len())?;
-                factors.iter().try_for_each(|f| {
-                    expect("entries of a factor", layer.n_inducing(), f.linear.len())?;
-                    expect("rows of a factor", layer.n_inducing(), f.precision.rows())?;
-                    expect("columns of a factor", layer.n_inducing(), f.precision.cols())
-                })
-            };
-            fits().map_err(|e| e.in_layer(l))?;
-        }
-        expect("columns of the inputs", model.dim_in(), batch.x.cols())?;
-        expect("columns of the targets", model.dim_out(), batch.y.cols())?;
-        expect("rows of the targets", batch.x.rows(), batch.y.rows())?;
-        if batch.rows.is_empty() {
-            return Err(Error::Empty { what: "batch", rows: 0, columns: batch.x.cols() });
-        }
-        match batch.rows.iter().find(|&&row| row >= batch.x.rows()) {
-            Some(&row) => {
-                Err(Error::Shape { what: "rows that a batch may name", expected: batch.x.rows(), found: row })
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Makes `cavity` and `projections` those of prior × factorˢ.
-    fn project(&mut self, factors: &[Vec<Factor>], share: f64) -> Result<()> {
-        for (l, (factors, cavity)) in factors.iter().zip(&mut self.cavity).enumerate() {
-            for (d, (factor, q)) in factors.iter().zip(cavity.iter_mut()).enumerate() {
-                q.refill(factor, share).map_err(|e| e.in_output(d).in_layer(l))?;
-            }
-            self.projections[l].refill(&self.context.inducing[l], cavity);
-        }
-        Ok(())
-    }
-
-    /// Σ φ(q) over layers and outputs.
-    fn log_partition(&mut self, factors: &[Vec<Factor>]) -> Result<f64> {
-        let mut sum = 0.0;
-        for (l, factors) in factors.iter().enumerate() {
-            for (d, factor) in factors.iter().enumerate() {
-                sum += factor.log_partition(0.0, &mut self.root).map_err(|e| e.in_output(d).in_layer(l))?;
-            }
-        }
-        Ok(sum)
-    }
-
-    /// From Φ and the sums over points to ∂energy/∂(free parameters), where energy = `scale` · Σ log Z.
-    fn free_gradient(&mut self, model: &DeepGp, scale: f64) -> Vec<f64> {
-        let Self { context, sums, phi, inducing_scratch, gradient, .. } = self;
-        for (l, layer) in model.layers().iter().enumerate() {
-            let grad = &mut gradient.layers[l];
-            grad.clear();
-            context.inducing[l].adjoint(layer, &mut phi[l], &sums.layers[l], inducing_scratch, grad);
-        }
-        gradient.likelihood.clone_from(&sums.likelihood);
-        gradient.to_free(model, scale)
-    }
-}
-
-/// What a step or a prediction needs of the hyperparameters alone.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Context {
-    inducing: Vec<Inducing>,
-}
-
-impl Context {
-    pub(crate) fn new(model: &DeepGp, jitter: Jitter) -> Result<Self> {
-        let mut out = Self::default();
-        out.refill(model, jitter)?;
-        Ok(out)
-    }
-
-    fn refill(&mut self, model: &DeepGp, jitter: Jitter) -> Result<()> {
-        self.inducing.resize_with(model.layers().len(), Inducing::default);
-        for (l, (layer, inducing)) in model.layers().iter().zip(&mut self.inducing).enumerate() {
-            inducing.refill(layer, jitter).map_err(|e| e.in_layer(l))?;
-        }
-        Ok(())
-    }
-
-    /// Events for factors that needed more jitter than was configured.
-    fn jitter_events(&self, events: &mut Vec<Event>) {
-        for (layer, inducing) in self.inducing.iter().enumerate() {
-            let (jitter, raises) = inducing.chol.jitter();
-            if raises > 0 {
-                events.push(Event::JitterRaised { layer, jitter, raises });
-            }
-        }
-    }
-
-    pub(crate) fn inducing(&self) -> &[Inducing] {
-        &self.inducing
-    }
-
-    /// A, B, C of every layer for the given Gaussians.
-    pub(crate) fn project(&self, q: &[Vec<Moments>]) -> Vec<Projection> {
-        self.inducing.iter().zip(q).map(|(inducing, q)| Projection::new(inducing, q)).collect()
-    }
-}
-
-/// Moments of prior × factorˢ for every layer and output.
-pub(crate) fn all_moments(factors: &[Vec<Factor>], share: f64) -> Result<Vec<Vec<Moments>>> {
-    let one = |(d, f): (usize, &Factor)| f.moments(share).map_err(|e| e.in_output(d));
-    let layer = |(l, f): (usize, &Vec<Factor>)| {
-        f.iter().enumerate().map(one).collect::<Result<Vec<_>>>().map_err(|e| e.in_layer(l))
-    };
-    factors.iter().enumerate().map(layer).collect()
-}
-
-/// Events for variances held at the floor.
-fn floor_events(sums: &Sums, events: &mut Vec<Event>) {
-    for (layer, sums) in sums.layers.iter().enumerate().filter(|(_, s)| s.floored > 0) {
-        events.push(Event::VariancesFloored { layer, count: sums.floored });
     }
 }

@@ -28,15 +28,21 @@ impl Hash for RowKey<'_> {
     }
 }
 
-/// The rows that equal no earlier row, ascending.  Cost: O(N D) by hashing.
-pub(super) fn first_occurrences(x: &Mat) -> Vec<usize> {
-    let mut seen = HashSet::with_capacity(x.rows());
-    (0..x.rows()).filter(|&i| seen.insert(RowKey(x.row(i)))).collect()
+/// The rows that equal no earlier row, ascending, the first `limit` of them.  Cost: O(N D) by hashing, memory for
+/// `limit` rows' keys.
+pub(super) fn first_occurrences(x: &Mat, limit: usize) -> Vec<usize> {
+    let mut seen = HashSet::with_capacity(limit.min(x.rows()));
+    (0..x.rows()).filter(|&i| seen.insert(RowKey(x.row(i)))).take(limit).collect()
 }
 
 /// Number of different rows: no more inducing inputs than this are of use.  Cost: O(N D) by hashing.
 pub fn distinct_rows(x: &Mat) -> usize {
-    first_occurrences(x).len()
+    first_occurrences(x, usize::MAX).len()
+}
+
+/// The number of different rows or `limit`, whichever is less; the search ends there.
+pub(super) fn distinct_rows_up_to(x: &Mat, limit: usize) -> usize {
+    first_occurrences(x, limit).len()
 }
 
 #[cfg(test)]
@@ -48,7 +54,9 @@ mod tests {
     fn counts_rows_by_their_bits() -> Result<()> {
         let next = 1.0 + f64::EPSILON;
         let x = Mat::from_rows(&[[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [0.0, next], [0.0, 1.0]])?;
-        assert_eq!(first_occurrences(&x), [0, 2, 3]);
+        assert_eq!(first_occurrences(&x, 9), [0, 2, 3]);
+        assert_eq!(first_occurrences(&x, 2), [0, 2]);
+        assert_eq!(distinct_rows_up_to(&x, 2), 2);
         assert_eq!(distinct_rows(&x), 3);
         Ok(())
     }

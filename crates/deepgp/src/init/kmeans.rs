@@ -52,7 +52,7 @@ fn sample_with_distinct(x: &Mat, n_wanted: usize, rng: &mut impl Rng) -> Mat {
     if sample.rows() == x.rows() || distinct_rows(&sample) >= n_wanted {
         return sample;
     }
-    let distinct = first_occurrences(x);
+    let distinct = first_occurrences(x, usize::MAX);
     let chosen: Vec<usize> = sample_rows(distinct.len(), limit, rng).into_iter().map(|i| distinct[i]).collect();
     x.select_rows(&chosen)
 }

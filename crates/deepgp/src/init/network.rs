@@ -8,7 +8,8 @@
 //! Signal variances start at 1 (¼ in hidden layers with a linear mean, which only correct it), noise variances at 0.01.
 //! Reference: Bui et al. (2015), section 5.
 
-use super::{distinct_rows, kmeans, median_distance, principal_directions};
+use super::distinct::distinct_rows_up_to;
+use super::{kmeans, median_distance, principal_directions, sample_rows};
 use crate::error::{Error, Result, expect_positive};
 use crate::infer::Event;
 use crate::kernel::{Eq, Kernel, Linear, Matern, Smoothness, SpectralMixture, Sum};
@@ -28,6 +29,8 @@ const LONG: f64 = std::f64::consts::E;
 const HIDDEN_NOISE_VAR: f64 = 0.01;
 /// Signal variance of hidden layers with a linear mean at the start.
 const CORRECTION_VAR: f64 = 0.25;
+/// Rows that are looked at for the means of hidden layers.
+const MAX_ROWS: usize = 2000;
 /// Width of the jitter on inducing inputs that a linear mean pushed together.
 const SPREAD: f64 = 0.01;
 
@@ -107,7 +110,7 @@ pub fn network(
         expect_positive("width", None, width as f64).map_err(|e| e.in_layer(l))?;
     }
     let mut events = Vec::new();
-    let distinct = distinct_rows(x);
+    let distinct = distinct_rows_up_to(x, shape.n_inducing);
     let requested = shape.n_inducing;
     let n_inducing = requested.min(distinct);
     if n_inducing < requested {
@@ -118,7 +121,8 @@ pub fn network(
     }
 
     let mut centres = kmeans(x, n_inducing, rng)?;
-    let mut hidden = x.clone();
+    // What layers above the first know of the data: enough rows for principal directions, whatever their number.
+    let mut hidden = x.select_rows(&sample_rows(x.rows(), MAX_ROWS, rng));
     let widths: Vec<usize> = shape.hidden.iter().copied().chain([likelihood.dim_out()]).collect();
     let mut layers = Vec::with_capacity(widths.len());
     for (l, &dim_out) in widths.iter().enumerate() {

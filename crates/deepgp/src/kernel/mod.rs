@@ -14,6 +14,7 @@
 
 mod atoms;
 mod eq;
+mod eq_jobs;
 pub(crate) mod eq_sweep;
 mod linear;
 mod matern;

@@ -1,0 +1,180 @@
+//! The working memory of steps, and what a step computes in it before any engine acts.
+
+use super::{Batch, Event, damping, site};
+use crate::error::{Error, Result};
+use crate::gauss::{self, Factor, Moments};
+use crate::layer::{Inducing, InducingScratch, Layer, Projection, ProjectionBack};
+use crate::linalg::{Jitter, Mat};
+use crate::network::{DeepGp, Gradient};
+use crate::pass::{self, Sums};
+
+/// Working memory of steps; made once for a network and used again and again.
+#[derive(Debug)]
+pub struct Workspace {
+    pub(super) context: Context,
+    pub(super) cavity: Vec<Vec<Moments>>,
+    pub(super) projections: Vec<Projection>,
+    pub(super) backs: Vec<ProjectionBack>,
+    pub(super) pass: pass::Workspace,
+    pub(super) sums: Sums,
+    /// Sums of a single point.
+    pub(super) own: Sums,
+    /// Φ = LᵀL̄ per layer.
+    pub(super) phi: Vec<Mat>,
+    pub(super) inducing_scratch: InducingScratch,
+    pub(super) site_scratch: site::Scratch,
+    /// Sites of the batch, per layer and output.
+    pub(super) sites: Vec<Vec<Factor>>,
+    /// Points that have a site, per layer and output.
+    pub(super) site_counts: Vec<Vec<usize>>,
+    pub(super) room: damping::Room,
+    pub(super) root: gauss::PivotScratch,
+    pub(super) gradient: Gradient,
+}
+
+impl Workspace {
+    /// Memory for steps on `model` by the caller's thread alone.
+    pub fn new(model: &DeepGp) -> Self {
+        Self::with_threads(model, 1)
+    }
+
+    /// Memory for steps on `model` that this many threads share; the results do not depend on the number.
+    pub fn with_threads(model: &DeepGp, threads: usize) -> Self {
+        let layers = model.layers();
+        let sites = |layer: &Layer| vec![Factor::zeros(layer.n_inducing()); layer.dim_out];
+        Self {
+            context: Context::default(),
+            cavity: layers.iter().map(|l| vec![Moments::default(); l.dim_out]).collect(),
+            projections: vec![Projection::default(); layers.len()],
+            backs: vec![ProjectionBack::default(); layers.len()],
+            pass: pass::Workspace::new(model, threads),
+            sums: Sums::zeros(model),
+            own: Sums::zeros(model),
+            phi: layers.iter().map(|l| Mat::zeros(l.n_inducing(), l.n_inducing())).collect(),
+            inducing_scratch: InducingScratch::default(),
+            site_scratch: site::Scratch::default(),
+            sites: layers.iter().map(sites).collect(),
+            site_counts: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
+            room: damping::Room::default(),
+            root: gauss::PivotScratch::default(),
+            gradient: Gradient::zeros(model),
+        }
+    }
+
+    /// Checks that model, factors, batch and this memory fit together; the cost does not depend on the data's size.
+    pub(super) fn check(&self, model: &DeepGp, factors: &[Vec<Factor>], batch: Batch<'_>) -> Result<()> {
+        let expect = crate::error::expect_size;
+        expect("layers of the workspace", model.layers().len(), self.sites.len())?;
+        expect("layers of the factors", model.layers().len(), factors.len())?;
+        for (l, (layer, (factors, sites))) in model.layers().iter().zip(factors.iter().zip(&self.sites)).enumerate() {
+            let fits = || {
+                expect("outputs of the workspace", layer.dim_out, sites.len())?;
+                expect("inputs of the workspace", layer.dim_in(), self.sums.layers[l].psi.grad.z.cols())?;
+                expect("inducing inputs of the workspace", layer.n_inducing(), sites[0].linear.len())?;
+                expect("outputs of the factors", layer.dim_out, factors.len())?;
+                factors.iter().try_for_each(|f| {
+                    expect("entries of a factor", layer.n_inducing(), f.linear.len())?;
+                    expect("rows of a factor", layer.n_inducing(), f.precision.rows())?;
+                    expect("columns of a factor", layer.n_inducing(), f.precision.cols())
+                })
+            };
+            fits().map_err(|e| e.in_layer(l))?;
+        }
+        expect("columns of the inputs", model.dim_in(), batch.x.cols())?;
+        expect("columns of the targets", model.dim_out(), batch.y.cols())?;
+        expect("rows of the targets", batch.x.rows(), batch.y.rows())?;
+        if batch.rows.is_empty() {
+            return Err(Error::Empty { what: "batch", rows: 0, columns: batch.x.cols() });
+        }
+        match batch.rows.iter().find(|&&row| row >= batch.x.rows()) {
+            Some(&row) => {
+                Err(Error::Shape { what: "rows that a batch may name", expected: batch.x.rows(), found: row })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Makes `cavity` and `projections` those of prior × factorˢ.
+    pub(super) fn project(&mut self, factors: &[Vec<Factor>], share: f64) -> Result<()> {
+        for (l, (factors, cavity)) in factors.iter().zip(&mut self.cavity).enumerate() {
+            for (d, (factor, q)) in factors.iter().zip(cavity.iter_mut()).enumerate() {
+                q.refill(factor, share).map_err(|e| e.in_output(d).in_layer(l))?;
+            }
+            self.projections[l].refill(&self.context.inducing[l], cavity);
+        }
+        Ok(())
+    }
+
+    /// Σ φ(q) over layers and outputs.
+    pub(super) fn log_partition(&mut self, factors: &[Vec<Factor>]) -> Result<f64> {
+        let mut sum = 0.0;
+        for (l, factors) in factors.iter().enumerate() {
+            for (d, factor) in factors.iter().enumerate() {
+                sum += factor.log_partition(0.0, &mut self.root).map_err(|e| e.in_output(d).in_layer(l))?;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// From Φ and the sums over points to ∂energy/∂(free parameters), where energy = `scale` · Σ log Z.
+    pub(super) fn free_gradient(&mut self, model: &DeepGp, scale: f64) -> Vec<f64> {
+        let Self { context, sums, phi, inducing_scratch, gradient, .. } = self;
+        for (l, layer) in model.layers().iter().enumerate() {
+            let grad = &mut gradient.layers[l];
+            grad.clear();
+            context.inducing[l].adjoint(layer, &mut phi[l], &sums.layers[l], inducing_scratch, grad);
+        }
+        gradient.likelihood.clone_from(&sums.likelihood);
+        gradient.to_free(model, scale)
+    }
+}
+
+/// What a step or a prediction needs of the hyperparameters alone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Context {
+    pub(super) inducing: Vec<Inducing>,
+}
+
+impl Context {
+    pub(crate) fn new(model: &DeepGp, jitter: Jitter) -> Result<Self> {
+        let mut out = Self::default();
+        out.refill(model, jitter)?;
+        Ok(out)
+    }
+
+    pub(super) fn refill(&mut self, model: &DeepGp, jitter: Jitter) -> Result<()> {
+        self.inducing.resize_with(model.layers().len(), Inducing::default);
+        for (l, (layer, inducing)) in model.layers().iter().zip(&mut self.inducing).enumerate() {
+            inducing.refill(layer, jitter).map_err(|e| e.in_layer(l))?;
+        }
+        Ok(())
+    }
+
+    /// Events for factors that needed more jitter than was configured.
+    pub(super) fn jitter_events(&self, events: &mut Vec<Event>) {
+        for (layer, inducing) in self.inducing.iter().enumerate() {
+            let (jitter, raises) = inducing.chol.jitter();
+            if raises > 0 {
+                events.push(Event::JitterRaised { layer, jitter, raises });
+            }
+        }
+    }
+
+    pub(crate) fn inducing(&self) -> &[Inducing] {
+        &self.inducing
+    }
+
+    /// A, B, C of every layer for the given Gaussians.
+    pub(crate) fn project(&self, q: &[Vec<Moments>]) -> Vec<Projection> {
+        self.inducing.iter().zip(q).map(|(inducing, q)| Projection::new(inducing, q)).collect()
+    }
+}
+
+/// Moments of prior × factorˢ for every layer and output.
+pub(crate) fn all_moments(factors: &[Vec<Factor>], share: f64) -> Result<Vec<Vec<Moments>>> {
+    let one = |(d, f): (usize, &Factor)| f.moments(share).map_err(|e| e.in_output(d));
+    let layer = |(l, f): (usize, &Vec<Factor>)| {
+        f.iter().enumerate().map(one).collect::<Result<Vec<_>>>().map_err(|e| e.in_layer(l))
+    };
+    factors.iter().enumerate().map(layer).collect()
+}
