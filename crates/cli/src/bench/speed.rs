@@ -41,7 +41,9 @@ struct Record {
     #[serde(flatten)]
     ceilings: Ceilings,
     instruction_set: String,
+    machine: String,
     version: &'static str,
+    commit: Option<String>,
 }
 
 /// Prints a table to standard error and one JSON line per grid point to standard output.
@@ -118,7 +120,9 @@ fn measure(args: &Speed, hidden: &[usize], n_inducing: usize, batch: usize) -> R
     let widths: Vec<usize> = [args.inputs].into_iter().chain(hidden.iter().copied()).chain([1]).collect();
     let shape = Shape { widths, inducing: n_inducing.min(args.rows), batch: batch.min(args.rows) };
     let (exponentials, flops) = (shape.exponentials(), shape.flops());
-    let ceiling = exponentials * ceilings.exp_ns * 1e-3 + flops / ceilings.gemm_gflops * 1e-3;
+    // The ceilings are those of one thread; several share the work.
+    let one_thread = exponentials * ceilings.exp_ns * 1e-3 + flops / ceilings.gemm_gflops * 1e-3;
+    let ceiling = one_thread / args.threads.max(1) as f64;
     Ok(Record {
         shape,
         n_data: args.rows,
@@ -132,8 +136,26 @@ fn measure(args: &Speed, hidden: &[usize], n_inducing: usize, batch: usize) -> R
         peak_megabytes: peak_megabytes(),
         ceilings,
         instruction_set: format!("{:?}", Isa::detect()),
+        machine: machine(),
         version: env!("CARGO_PKG_VERSION"),
+        commit: commit(),
     })
+}
+
+/// Processor and number of threads that the system offers.
+fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model =
+        info.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':')).map_or("unknown", |(_, m)| m.trim());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{model}, {threads} threads")
+}
+
+/// The commit that is checked out where the command runs, if that can be told.
+fn commit() -> Option<String> {
+    let git = std::process::Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output().ok()?;
+    let text = String::from_utf8(git.stdout).ok()?.trim().to_owned();
+    (git.status.success() && !text.is_empty()).then_some(text)
 }
 
 /// Trains for `steps` more steps.

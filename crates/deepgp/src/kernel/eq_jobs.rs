@@ -226,11 +226,12 @@ impl WeighAndMultiply<'_> {
                     for (g, psi) in psi.iter_mut().enumerate() {
                         *psi = load_row::<L>(psi2.matrix.add(g * packed + p + k), len - k);
                     }
-                    for (d, (b, c)) in self.b.iter().zip(self.c.iter_mut()).enumerate() {
+                    let coefs = self.half_coef.as_chunks::<G>().0;
+                    for ((b, c), coef) in self.b.iter().zip(self.c.iter_mut()).zip(coefs) {
                         let (b, at) = (L::load(b.as_ptr().add(p + k)), c.as_mut_ptr().add(p + k));
                         let mut sum = L::splat(0.0);
                         for g in 0..G {
-                            let coef = L::splat(self.half_coef[d * G + g]);
+                            let coef = L::splat(coef[g]);
                             weight[g] = L::mul_add(coef, b, weight[g]);
                             sum = L::mul_add(coef, psi[g], sum);
                         }
