@@ -381,48 +381,62 @@ impl Eq {
         input: InputBar<'_>,
         sums: &mut PsiSums,
     ) {
-        wide(|| {
-            let (m, dim, wants_xi) = (tables.z.rows(), self.dim_in(), psi.wants_xi());
-            psi.scratch.resize(m, 0.0);
-            let omega = &mut psi.scratch[..m];
-            for ((omega, psi1), bar) in omega.iter_mut().zip(&psi.psi1).zip(&bar.psi1) {
-                *omega = psi1 * bar;
-            }
-            if wants_xi {
-                for q in 0..dim {
-                    for ((omega, xi), bar) in omega.iter_mut().zip(psi.xi.row(q)).zip(bar.xi.row(q)) {
-                        *omega += xi * bar;
-                    }
-                }
-            }
-            let omega = &psi.scratch[..m];
-            let total = lane_sum(m, |i| omega[i]);
-            let params = &mut sums.grad.params;
-            params[dim] += bar.psi0 + total / self.signal_var;
+        wide(|| self.psi1_adjoint_loops(tables, mean, var, psi, bar, input, sums));
+    }
+
+    /// The body of [`Eq::psi1_adjoint`], compiled for wide vectors where it is inlined.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of `psi1_adjoint`")]
+    #[inline(always)]
+    fn psi1_adjoint_loops(
+        &self,
+        tables: &PsiTables,
+        mean: &[f64],
+        var: &[f64],
+        psi: &mut Psi,
+        bar: &Psi,
+        input: InputBar<'_>,
+        sums: &mut PsiSums,
+    ) {
+        let (m, dim, wants_xi) = (tables.z.rows(), self.dim_in(), psi.wants_xi());
+        psi.scratch.resize(m, 0.0);
+        let omega = &mut psi.scratch[..m];
+        for ((omega, psi1), bar) in omega.iter_mut().zip(&psi.psi1).zip(&bar.psi1) {
+            *omega = psi1 * bar;
+        }
+        if wants_xi {
             for q in 0..dim {
-                let (l, v, z, at) = (self.lengthscale[q], var[q], tables.z_t.row(q), mean[q]);
-                let (c, z_bar) = (l * l + v, sums.z_t.row_mut(q));
-                let pull = lane_sum(m, |i| omega[i] * (z[i] - at));
-                let spread = lane_sum(m, |i| omega[i] * (z[i] - at) * (z[i] - at)) / (c * c);
-                for ((z_bar, omega), z) in z_bar.iter_mut().zip(omega).zip(z) {
-                    *z_bar -= omega * (z - at) / c;
-                }
-                input.mean[q] += pull / c;
-                input.var[q] += 0.5 * (spread - total / c);
-                params[q] += l * spread + total * v / (l * c);
-                if wants_xi {
-                    let (bar, psi1) = (bar.xi.row(q), &psi.psi1);
-                    let direct = lane_sum(m, |i| bar[i] * psi1[i]);
-                    let lever = lane_sum(m, |i| bar[i] * psi1[i] * (z[i] - at));
-                    for ((z_bar, bar), psi1) in sums.z_t.row_mut(q).iter_mut().zip(bar).zip(psi1) {
-                        *z_bar += bar * psi1 * v / c;
-                    }
-                    input.mean[q] -= direct * v / c;
-                    input.var[q] += lever * l * l / (c * c);
-                    params[q] -= 2.0 * lever * v * l / (c * c);
+                for ((omega, xi), bar) in omega.iter_mut().zip(psi.xi.row(q)).zip(bar.xi.row(q)) {
+                    *omega += xi * bar;
                 }
             }
-        })
+        }
+        let omega = &psi.scratch[..m];
+        let total = lane_sum(m, |i| omega[i]);
+        let params = &mut sums.grad.params;
+        params[dim] += bar.psi0 + total / self.signal_var;
+        for q in 0..dim {
+            let (l, v, z, at) = (self.lengthscale[q], var[q], tables.z_t.row(q), mean[q]);
+            let (c, z_bar) = (l * l + v, sums.z_t.row_mut(q));
+            let pull = lane_sum(m, |i| omega[i] * (z[i] - at));
+            let spread = lane_sum(m, |i| omega[i] * (z[i] - at) * (z[i] - at)) / (c * c);
+            for ((z_bar, omega), z) in z_bar.iter_mut().zip(omega).zip(z) {
+                *z_bar -= omega * (z - at) / c;
+            }
+            input.mean[q] += pull / c;
+            input.var[q] += 0.5 * (spread - total / c);
+            params[q] += l * spread + total * v / (l * c);
+            if wants_xi {
+                let (bar, psi1) = (bar.xi.row(q), &psi.psi1);
+                let direct = lane_sum(m, |i| bar[i] * psi1[i]);
+                let lever = lane_sum(m, |i| bar[i] * psi1[i] * (z[i] - at));
+                for ((z_bar, bar), psi1) in sums.z_t.row_mut(q).iter_mut().zip(bar).zip(psi1) {
+                    *z_bar += bar * psi1 * v / c;
+                }
+                input.mean[q] -= direct * v / c;
+                input.var[q] += lever * l * l / (c * c);
+                params[q] -= 2.0 * lever * v * l / (c * c);
+            }
+        }
     }
 
     /// Zᵀ in units of the lengthscales.

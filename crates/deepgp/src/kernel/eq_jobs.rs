@@ -20,7 +20,7 @@ impl ExpSweep<'_> {
     #[inline(always)]
     unsafe fn sweep<L: Lanes, const G: usize>(&self) {
         const { assert!(L::N <= PAD) };
-        let (m, dim, row, packed) = (self.m, self.dim, self.m + PAD, tri::packed_len(self.m) + PAD);
+        let (m, dim, row, packed) = (self.m, self.dim, row_len(self.m), tri::packed_len(self.m) + PAD);
         // SAFETY: passed on to the caller.
         unsafe {
             let mut p = 0;
@@ -124,7 +124,7 @@ impl Job for Dots {
     }
 }
 
-/// Packed symmetric matrices, one a point, and the vectors they are multiplied with: `count` rows of M + PAD a point.
+/// Packed symmetric matrices, one a point, and the vectors they are multiplied with: `count` rows of [`row_len`] a point.
 #[derive(Clone, Copy)]
 pub(super) struct Products {
     pub matrix: *mut f64,
@@ -172,7 +172,7 @@ impl WeighAndMultiply<'_> {
     #[inline(always)]
     unsafe fn sweep<L: Lanes, const G: usize>(&mut self) {
         const { assert!(L::N <= PAD) };
-        let row = self.m + PAD;
+        let row = row_len(self.m);
         let (f_stride, y_stride) = (self.f.count * row, self.psi2.count * row);
         // SAFETY: passed on to the caller.
         unsafe {
@@ -209,7 +209,7 @@ impl WeighAndMultiply<'_> {
     /// Forms and stores F, adds to C̄ and Σ F, and does the first F_ vectors of F and P_ of Ψ₂. Returns P_.
     #[inline(always)]
     unsafe fn first<L: Lanes, const G: usize, const F_: usize, const P_: usize>(&mut self) -> usize {
-        let (m, row, packed) = (self.m, self.m + PAD, tri::packed_len(self.m) + PAD);
+        let (m, row, packed) = (self.m, row_len(self.m), tri::packed_len(self.m) + PAD);
         let (f, psi2, n_f, n_y) = (self.f, self.psi2, self.f.count, self.psi2.count);
         // F is read again only if there are more vectors.
         let keep = n_f > F_;
@@ -217,52 +217,49 @@ impl WeighAndMultiply<'_> {
         unsafe {
             let mut p = 0;
             for i in 0..m {
-                let len = m - i;
                 let mut dots = [[L::splat(0.0); 4]; G];
-                let mut k = 0;
-                while k < len {
+                for Chunk { j, from, to } in chunks::<L>(i, m) {
+                    // In the first chunk this points into the row before: those lanes are zero in Ψ₂ and so in all sums.
+                    let at = p + j - i;
                     let mut psi = [L::splat(0.0); G];
                     let mut weight = [L::splat(0.0); G];
                     for (g, psi) in psi.iter_mut().enumerate() {
-                        *psi = load_row::<L>(psi2.matrix.add(g * packed + p + k), len - k);
+                        *psi = L::load_window(psi2.matrix.add(g * packed + at), from, to);
                     }
                     let coefs = self.half_coef.as_chunks::<G>().0;
                     for ((b, c), coef) in self.b.iter().zip(self.c.iter_mut()).zip(coefs) {
-                        let (b, at) = (L::load(b.as_ptr().add(p + k)), c.as_mut_ptr().add(p + k));
+                        let (b, c) = (L::load(b.as_ptr().add(at)), c.as_mut_ptr().add(at));
                         let mut sum = L::splat(0.0);
                         for g in 0..G {
                             let coef = L::splat(coef[g]);
                             weight[g] = L::mul_add(coef, b, weight[g]);
                             sum = L::mul_add(coef, psi[g], sum);
                         }
-                        L::store(at, L::mul_add(L::splat(2.0), sum, L::load(at)));
+                        L::store(c, L::mul_add(L::splat(2.0), sum, L::load(c)));
                     }
-                    let at = self.pairs.add(p + k);
-                    let mut total = L::load(at);
+                    let mut total = L::load(self.pairs.add(at));
                     for g in 0..G {
                         let x = L::mul(weight[g], psi[g]);
                         total = L::add(total, x);
                         if keep {
                             // What is written past the end of the row, the next row overwrites.
-                            L::store(f.matrix.add(g * packed + p + k), x);
+                            L::store_from(f.matrix.add(g * packed + at), x, from);
                         }
                         for q in 0..F_ {
                             let vector = (g * n_f + q) * row;
                             let own = L::splat(*f.vectors.add(vector + i));
-                            let (v, out) = (f.vectors.add(vector + i + k), f.out.add(vector + i + k));
+                            let (v, out) = (f.vectors.add(vector + j), f.out.add(vector + j));
                             dots[g][q] = L::mul_add(x, L::load(v), dots[g][q]);
                             L::store(out, L::mul_add(x, own, L::load(out)));
                         }
                         for q in 0..P_ {
                             let own = L::splat(*psi2.vectors.add(q * row + i));
-                            let v = psi2.vectors.add(q * row + i + k);
-                            let out = psi2.out.add((g * n_y + q) * row + i + k);
+                            let (v, out) = (psi2.vectors.add(q * row + j), psi2.out.add((g * n_y + q) * row + j));
                             dots[g][F_ + q] = L::mul_add(psi[g], L::load(v), dots[g][F_ + q]);
                             L::store(out, L::mul_add(psi[g], own, L::load(out)));
                         }
                     }
-                    L::store(at, total);
-                    k += L::N;
+                    L::store(self.pairs.add(at), total);
                 }
                 for (g, dots) in dots.into_iter().enumerate() {
                     let sums = L::sum4(dots);
@@ -273,11 +270,31 @@ impl WeighAndMultiply<'_> {
                         *psi2.out.add((g * n_y + q) * row + i) += sums[F_ + q];
                     }
                 }
-                p += len;
+                p += m - i;
             }
         }
         P_
     }
+}
+
+/// Length of a row of M numbers: whole vectors, and room for one more.
+pub(super) fn row_len(m: usize) -> usize {
+    m.next_multiple_of(PAD) + PAD
+}
+
+/// Columns `j + from` to `j + to` of a row of the triangle.
+struct Chunk {
+    j: usize,
+    from: usize,
+    to: usize,
+}
+
+/// Columns `i` to `m` in chunks that begin at multiples of the vector length. What one row stores the next row loads
+/// again: from the same places, or the processor cannot pass it on.
+#[inline(always)]
+fn chunks<L: Lanes>(i: usize, m: usize) -> impl Iterator<Item = Chunk> {
+    let start = i / L::N * L::N;
+    (start..m).step_by(L::N).map(move |j| Chunk { j, from: i.saturating_sub(j), to: L::N.min(m - j) })
 }
 
 impl Products {
@@ -299,35 +316,25 @@ impl Products {
 /// The products of one point's matrix with the first Q vectors.
 #[inline(always)]
 unsafe fn rows<L: Lanes, const Q: usize>(m: usize, product: Products) {
-    let row = m + PAD;
+    let row = row_len(m);
     // SAFETY: passed on to the caller.
     unsafe {
         let mut p = 0;
         for i in 0..m {
-            let len = m - i;
             let mut dots = [L::splat(0.0); 4];
-            let mut k = 0;
-            while k < len {
-                let x = load_row::<L>(product.matrix.add(p + k), len - k);
+            for Chunk { j, from, to } in chunks::<L>(i, m) {
+                let x = L::load_window(product.matrix.add(p + j - i), from, to);
                 for (q, dot) in dots.iter_mut().enumerate().take(Q) {
                     let own = L::splat(*product.vectors.add(q * row + i));
-                    let (v, out) = (product.vectors.add(q * row + i + k), product.out.add(q * row + i + k));
+                    let (v, out) = (product.vectors.add(q * row + j), product.out.add(q * row + j));
                     *dot = L::mul_add(x, L::load(v), *dot);
                     L::store(out, L::mul_add(x, own, L::load(out)));
                 }
-                k += L::N;
             }
             for (q, sum) in L::sum4(dots).into_iter().enumerate().take(Q) {
                 *product.out.add(q * row + i) += sum;
             }
-            p += len;
+            p += m - i;
         }
     }
-}
-
-/// A vector of a packed row with `left` numbers to go.
-#[inline(always)]
-unsafe fn load_row<L: Lanes>(at: *const f64, left: usize) -> L::V {
-    // SAFETY: passed on to the caller.
-    unsafe { if left < L::N { L::load_part(at, left) } else { L::load(at) } }
 }

@@ -10,10 +10,10 @@
 //! ```
 //! B is packed with off-diagonal entries doubled, so F is the symmetric matrix ∂(Σ b q)/∂log Ψ₂.
 
-use super::eq_jobs::{Dots, ExpSweep, Products, WeighAndMultiply};
+use super::eq_jobs::{Dots, ExpSweep, Products, WeighAndMultiply, row_len};
 use super::{Eq, InputBar, Law, PsiSums, PsiTables};
 use crate::linalg::{Mat, sum, tri};
-use crate::simd::{PAD, run, wide};
+use crate::simd::{Aligned, PAD, run, wide};
 
 /// Points per sweep.
 pub const GROUP: usize = 4;
@@ -23,24 +23,24 @@ pub struct EqSweep {
     m: usize,
     dim: usize,
     d_out: usize,
-    /// 1 and w_q, per point D + 1 rows of M + PAD, zero beyond M.
-    w: Vec<f64>,
-    /// γ, per point a row of M + PAD.
-    gamma: Vec<f64>,
+    /// 1 and w_q, per point D + 1 rows of [`row_len`], zero beyond M.
+    w: Aligned,
+    /// γ, per point a row of [`row_len`].
+    gamma: Aligned,
     /// The constant of the exponent, per point.
     base: [f64; GROUP],
     /// 1/√(2e), per point D numbers.
     inv_sqrt_2e: Vec<f64>,
     /// Ψ₂, per point a packed triangle and PAD.
-    psi2: Vec<f64>,
+    psi2: Aligned,
     /// F, per point a packed triangle and PAD.
-    f: Vec<f64>,
-    /// r and F w_q, per point D + 1 rows of M + PAD.
-    f_w: Vec<f64>,
-    /// Ψ₂ A_d, per point D_out rows of M + PAD.
-    y: Vec<f64>,
-    /// A, D_out rows of M + PAD.
-    a: Vec<f64>,
+    f: Aligned,
+    /// r and F w_q, per point D + 1 rows of [`row_len`].
+    f_w: Aligned,
+    /// Ψ₂ A_d, per point D_out rows of [`row_len`].
+    y: Aligned,
+    /// A, D_out rows of [`row_len`].
+    a: Aligned,
     /// Coefficients of a group.
     coef: Vec<f64>,
 }
@@ -52,15 +52,16 @@ impl EqSweep {
             return;
         }
         (self.m, self.dim, self.d_out) = (m, dim, d_out);
-        let (row, packed) = (m + PAD, tri::packed_len(m) + PAD);
-        let sized = |n: usize| vec![0.0; GROUP * n];
-        (self.w, self.gamma, self.inv_sqrt_2e) = (sized((dim + 1) * row), sized(row), sized(dim));
+        let (row, packed) = (row_len(m), tri::packed_len(m) + PAD);
+        let sized = |n: usize| Aligned::zeros(GROUP * n);
+        (self.w, self.gamma) = (sized((dim + 1) * row), sized(row));
+        self.inv_sqrt_2e = vec![0.0; GROUP * dim];
         for ones in self.w.chunks_exact_mut((dim + 1) * row) {
             ones[..m].fill(1.0);
         }
         (self.psi2, self.f) = (sized(packed), sized(packed));
         (self.f_w, self.y) = (sized((dim + 1) * row), sized(d_out * row));
-        self.a = vec![0.0; d_out * row];
+        self.a = Aligned::zeros(d_out * row);
     }
 
     /// Ψ₂ of point `g` as a packed triangle.
@@ -72,7 +73,7 @@ impl EqSweep {
 
     /// Ψ₂ A_d of point `g`, after [`EqSweep::backward`].
     pub fn psi2_a(&self, g: usize, d: usize) -> &[f64] {
-        &self.y[(g * self.d_out + d) * (self.m + PAD)..][..self.m]
+        &self.y[(g * self.d_out + d) * row_len(self.m)..][..self.m]
     }
 
     /// Ψ₂ of the first `n` rows of the input, and ⟨B_d, Ψ₂⟩ into `dots` (points × outputs).
@@ -86,7 +87,7 @@ impl EqSweep {
     ) {
         let (mean, var, n) = input;
         let (m, dim) = (self.m, self.dim);
-        let row = m + PAD;
+        let row = row_len(m);
         assert!(n <= GROUP && m > 0 && dim > 0 && self.d_out > 0, "room was made for {GROUP} points");
         assert_eq!((law.dim_in(), b.len()), (dim, self.d_out), "one lengthscale per input, one triangle per output");
         for g in 0..n {
@@ -122,7 +123,7 @@ impl EqSweep {
                 base: &self.base[g..g + count],
                 psi2: self.psi2[g * packed..].as_mut_ptr(),
             };
-            // SAFETY: `resize` gave every point its rows of M + PAD and its triangle of M(M+1)/2 + PAD.
+            // SAFETY: `resize` gave every point its rows of `row_len` and its triangle of M(M+1)/2 + PAD.
             unsafe { run(job) };
             for (d, b) in b.iter().enumerate() {
                 assert!(b.len() >= packed, "weights are padded");
@@ -157,7 +158,7 @@ impl EqSweep {
         sums: &mut PsiSums,
     ) {
         let (m, dim, d_out) = (self.m, self.dim, self.d_out);
-        let (row, packed) = (m + PAD, tri::packed_len(m) + PAD);
+        let (row, packed) = (row_len(m), tri::packed_len(m) + PAD);
         assert_eq!((b.len(), c.len(), a.rows(), coef.cols()), (d_out, d_out, d_out, d_out), "one of each per output");
         assert_eq!((law.dim_in(), sums.z_t.rows()), (dim, dim), "one of each per input");
         assert!(n <= GROUP && coef.rows() >= n, "a group has at most {GROUP} points");
@@ -191,7 +192,7 @@ impl EqSweep {
                     out: self.y[g * d_out * row..].as_mut_ptr(),
                 },
             };
-            // SAFETY: triangles have room for whole vectors, as just checked; rows have M + PAD numbers, zero beyond M
+            // SAFETY: triangles have room for whole vectors, as just checked; rows have `row_len` numbers, zero beyond M
             // where they are factors.
             unsafe { run(job) };
         }
@@ -206,7 +207,7 @@ impl EqSweep {
                 }
             }
             let input = InputBar { mean: input_bar.0.row_mut(g), var: input_bar.1.row_mut(g) };
-            self.finish_point(law, g, var.row(g), input, sums);
+            wide(|| self.finish_point(law, g, var.row(g), input, sums));
         }
     }
 
@@ -217,31 +218,30 @@ impl EqSweep {
     /// ```text
     /// m̄ = 2κ Σ u      v̄ = (2 Σ w u − Σ r)/e      z̄ = −2κ u      ℓ̄ = 2ℓ Σ w u/e + 2v Σ r/(ℓ e)
     /// ```
+    #[inline(always)]
     fn finish_point(&self, law: &Eq, g: usize, var: &[f64], input: InputBar<'_>, sums: &mut PsiSums) {
-        wide(|| {
-            let (m, dim, row) = (self.m, self.dim, self.m + PAD);
-            let f_w = &self.f_w[g * (dim + 1) * row..][..(dim + 1) * row];
-            let r = &f_w[..m];
-            let total = sum(r);
-            for q in 0..dim {
-                let (w, f_w) = (&self.w[(g * (dim + 1) + q + 1) * row..][..m], &f_w[(q + 1) * row..][..m]);
-                let kappa = self.inv_sqrt_2e[g * dim + q];
-                let (l, inv_e) = (law.lengthscale[q], 2.0 * kappa * kappa);
-                let (mut sum_u, mut sum_wu) = ([0.0; 8], [0.0; 8]);
-                let terms = w.iter().zip(r).zip(f_w).zip(sums.z_t.row_mut(q));
-                for (i, (((w, r), f_w), z)) in terms.enumerate() {
-                    let u = r * w + f_w;
-                    *z -= 2.0 * kappa * u;
-                    sum_u[i % 8] += u;
-                    sum_wu[i % 8] += w * u;
-                }
-                let (sum_u, sum_wu): (f64, f64) = (sum_u.iter().sum(), sum_wu.iter().sum());
-                input.mean[q] += 2.0 * kappa * sum_u;
-                input.var[q] += inv_e * (2.0 * sum_wu - total);
-                sums.grad.params[q] += 2.0 * inv_e * (l * sum_wu + total * var[q] / l);
+        let (m, dim, row) = (self.m, self.dim, row_len(self.m));
+        let f_w = &self.f_w[g * (dim + 1) * row..][..(dim + 1) * row];
+        let r = &f_w[..m];
+        let total = sum(r);
+        for q in 0..dim {
+            let (w, f_w) = (&self.w[(g * (dim + 1) + q + 1) * row..][..m], &f_w[(q + 1) * row..][..m]);
+            let kappa = self.inv_sqrt_2e[g * dim + q];
+            let (l, inv_e) = (law.lengthscale[q], 2.0 * kappa * kappa);
+            let (mut sum_u, mut sum_wu) = ([0.0; 8], [0.0; 8]);
+            let terms = w.iter().zip(r).zip(f_w).zip(sums.z_t.row_mut(q));
+            for (i, (((w, r), f_w), z)) in terms.enumerate() {
+                let u = r * w + f_w;
+                *z -= 2.0 * kappa * u;
+                sum_u[i % 8] += u;
+                sum_wu[i % 8] += w * u;
             }
-            sums.grad.params[law.dim_in()] += 2.0 * total / law.signal_var;
-        })
+            let (sum_u, sum_wu): (f64, f64) = (sum_u.iter().sum(), sum_wu.iter().sum());
+            input.mean[q] += 2.0 * kappa * sum_u;
+            input.var[q] += inv_e * (2.0 * sum_wu - total);
+            sums.grad.params[q] += 2.0 * inv_e * (l * sum_wu + total * var[q] / l);
+        }
+        sums.grad.params[law.dim_in()] += 2.0 * total / law.signal_var;
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) unsafe fn run<J: Job>(job: J) -> J::Output {
     unsafe { job.run::<Avx2>() }
 }
 
-/// Selects the first `n` < 4 lanes.
+/// Selects the first `n` ≤ 4 lanes.
 #[inline(always)]
 unsafe fn mask(n: usize) -> __m256i {
     static SLIDING: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
@@ -49,6 +49,14 @@ impl Lanes for Avx2 {
     #[inline(always)]
     unsafe fn store_part(p: *mut f64, v: __m256d, n: usize) {
         unsafe { _mm256_maskstore_pd(p, mask(n), v) }
+    }
+    #[inline(always)]
+    unsafe fn load_window(p: *const f64, from: usize, to: usize) -> __m256d {
+        unsafe { _mm256_maskload_pd(p, _mm256_andnot_si256(mask(from), mask(to))) }
+    }
+    #[inline(always)]
+    unsafe fn store_from(p: *mut f64, v: __m256d, from: usize) {
+        unsafe { _mm256_maskstore_pd(p, _mm256_andnot_si256(mask(from), mask(4)), v) }
     }
     #[inline(always)]
     unsafe fn add(a: __m256d, b: __m256d) -> __m256d {

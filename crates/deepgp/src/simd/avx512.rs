@@ -43,6 +43,14 @@ impl Lanes for Avx512 {
         unsafe { _mm512_mask_storeu_pd(p, (1_u8 << n) - 1, v) }
     }
     #[inline(always)]
+    unsafe fn load_window(p: *const f64, from: usize, to: usize) -> __m512d {
+        unsafe { _mm512_maskz_loadu_pd((0xff_u8 << from) & (0xff_u8 >> (8 - to)), p) }
+    }
+    #[inline(always)]
+    unsafe fn store_from(p: *mut f64, v: __m512d, from: usize) {
+        unsafe { _mm512_mask_storeu_pd(p, 0xff_u8 << from, v) }
+    }
+    #[inline(always)]
     unsafe fn add(a: __m512d, b: __m512d) -> __m512d {
         unsafe { _mm512_add_pd(a, b) }
     }

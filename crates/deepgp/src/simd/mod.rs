@@ -4,6 +4,7 @@
 //! AVX2 with FMA, or a portable form that the compiler maps to the baseline (NEON on 64-bit ARM). The portable form is
 //! the reference: tests run every form against plain code.
 
+mod aligned;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -14,6 +15,7 @@ mod exp;
 pub(crate) mod forced;
 mod portable;
 
+pub(crate) use aligned::Aligned;
 pub(crate) use blas::lane_sum;
 pub use blas::{all_finite, axpy, dot, sum};
 pub use exp::{exp_in_place, exp_in_place_on, exp_into};
@@ -38,6 +40,10 @@ pub(crate) trait Lanes: Copy {
     unsafe fn load_part(p: *const f64, n: usize) -> Self::V;
     /// The first `n` < N lanes to memory.
     unsafe fn store_part(p: *mut f64, v: Self::V, n: usize);
+    /// Numbers `from` ≤ i < `to` ≤ N from memory, the other lanes 0; only those are read.
+    unsafe fn load_window(p: *const f64, from: usize, to: usize) -> Self::V;
+    /// Lanes `from` ≤ i < N to memory.
+    unsafe fn store_from(p: *mut f64, v: Self::V, from: usize);
     /// a + b.
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     /// a − b.

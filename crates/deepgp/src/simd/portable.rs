@@ -45,6 +45,16 @@ impl Lanes for Portable {
         }
     }
     #[inline(always)]
+    unsafe fn load_window(p: *const f64, from: usize, to: usize) -> [f64; 4] {
+        std::array::from_fn(|i| if (from..to).contains(&i) { unsafe { p.add(i).read() } } else { 0.0 })
+    }
+    #[inline(always)]
+    unsafe fn store_from(p: *mut f64, v: [f64; 4], from: usize) {
+        for (i, x) in v.into_iter().enumerate().skip(from) {
+            unsafe { p.add(i).write(x) }
+        }
+    }
+    #[inline(always)]
     unsafe fn add(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
         map2(a, b, |a, b| a + b)
     }
