@@ -5,6 +5,7 @@ use anyhow::Result;
 use deepgp::linalg::Mat;
 use deepgp_data::builtin;
 use deepgp_model::{Config, Model};
+use std::io::{Write, stdout};
 use std::time::Instant;
 
 /// Makes n rows with the given noise from a seed.
@@ -17,10 +18,16 @@ pub fn run(args: &Demo) -> Result<()> {
         ("sine with a jump in frequency", builtin::sine_jump, 300, 0.1),
         ("borehole flow, 8 inputs", builtin::borehole, 400, 1.0),
     ];
-    println!(
+    writeln!(
+        stdout(),
         "{:<32} {:<12} {:>9} {:>17} {:>12} {:>8}",
-        "data", "model", "RMSE", "mean log density", "coverage 95", "seconds"
-    );
+        "data",
+        "model",
+        "RMSE",
+        "mean log density",
+        "coverage 95",
+        "seconds"
+    )?;
     for (name, make, n, noise) in sets {
         let (x, y) = make(n, noise, args.seed);
         let (x_test, y_test) = make(1000, noise, args.seed.wrapping_add(1));
@@ -33,10 +40,13 @@ pub fn run(args: &Demo) -> Result<()> {
             let (model, _) = Model::fit(&x, &y, &config, &mut ())?;
             let seconds = started.elapsed().as_secs_f64();
             let s = model.score(&x_test, &y_test)?;
-            println!(
+            writeln!(
+                stdout(),
                 "{name:<32} {model_name:<12} {:>9.4} {:>17.4} {:>12.3} {seconds:>8.1}",
-                s.rmse, s.mean_log_density, s.coverage_95
-            );
+                s.rmse,
+                s.mean_log_density,
+                s.coverage_95
+            )?;
         }
     }
     Ok(())

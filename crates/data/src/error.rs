@@ -10,20 +10,20 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// The file cannot be opened, read or decompressed, or is not UTF-8.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {cause}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// The header is not CSV.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {cause}", path.display())]
     Csv {
         /// The file.
         path: PathBuf,
         /// What the parser says.
-        source: csv::Error,
+        cause: csv::Error,
     },
     /// The file has no header, or nothing below it.
     #[error("{}: no {what} found", path.display())]

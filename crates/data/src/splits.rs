@@ -17,7 +17,7 @@ pub fn read_splits(path: impl AsRef<Path>) -> Result<Vec<Vec<usize>>> {
 fn parse_splits(reader: impl Read, path: &Path) -> Result<Vec<Vec<usize>>> {
     let mut splits = Vec::new();
     for (line, text) in (1..).zip(BufReader::new(reader).lines()) {
-        let text = text.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+        let text = text.map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
         let number = |(field, text): (usize, &str)| {
             let text = text.trim();
             text.parse().map_err(|_| Error::NotARow { path: path.to_owned(), line, field, text: text.to_owned() })

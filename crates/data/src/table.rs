@@ -32,7 +32,7 @@ impl Table {
     /// # Errors
     /// As [`Table::read`].
     pub fn parse(reader: impl Read, path: &Path) -> Result<Self> {
-        let read_error = |source| Error::Read { path: path.to_owned(), source };
+        let read_error = |cause| Error::Read { path: path.to_owned(), cause };
         // Lines are counted here: the parser's own count slips at "\r\n" and at blank lines.
         let mut lines = (1..).zip(BufReader::new(reader).lines());
         let header = lines.next().map_or(Ok(String::new()), |(_, text)| text).map_err(read_error)?;
@@ -70,7 +70,7 @@ impl Table {
 /// Names of the columns, which may be quoted; all different.
 fn parse_header(text: &str, path: &Path) -> Result<Vec<String>> {
     let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|source| Error::Csv { path: path.to_owned(), source })?;
+    let header = reader.headers().map_err(|cause| Error::Csv { path: path.to_owned(), cause })?;
     let names: Vec<String> = header.iter().map(str::to_owned).collect();
     if names.is_empty() {
         return Err(Error::Empty { path: path.to_owned(), what: "header" });

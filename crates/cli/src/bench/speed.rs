@@ -12,6 +12,7 @@ use deepgp_data::builtin;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
+use std::io::{Write, stdout};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -48,11 +49,11 @@ struct Record {
 
 /// Prints a table to standard error and one JSON line per grid point to standard output.
 pub fn speed(args: &Speed) -> Result<()> {
+    let networks = args.hidden.iter().map(|text| widths(text)).collect::<Result<Vec<_>>>()?;
     eprintln!(
         "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11} {:>11} {:>7} {:>12} {:>8}",
         "widths", "M", "batch", "N", "threads", "µs/step", "ceiling µs", "share", "rows/s", "peak MB"
     );
-    let networks = args.hidden.iter().map(|text| widths(text)).collect::<Result<Vec<_>>>()?;
     for hidden in &networks {
         for &inducing in &args.inducing {
             for &batch in &args.batch {
@@ -71,7 +72,7 @@ pub fn speed(args: &Speed) -> Result<()> {
                     record.rows_predicted_per_second,
                     record.peak_megabytes
                 );
-                println!("{}", serde_json::to_string(&record)?);
+                writeln!(stdout(), "{}", serde_json::to_string(&record)?)?;
             }
         }
     }

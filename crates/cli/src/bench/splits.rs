@@ -6,6 +6,7 @@ use deepgp::linalg::Mat;
 use deepgp::train::Termination;
 use deepgp_data::{Table, read_splits, train_test};
 use deepgp_model::{Model, Scores};
+use std::io::{Write, stdout};
 use std::time::Instant;
 
 #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a score that is NaN must not pass a bar")]
@@ -32,14 +33,14 @@ pub fn splits(args: &Splits) -> Result<()> {
             "energy": outcome.energy, "steps": outcome.steps, "termination": outcome.termination,
             "events": outcome.n_events, "seconds": seconds,
         });
-        println!("{line}");
+        writeln!(stdout(), "{line}")?;
         ensure!(outcome.termination != Termination::Diverged, "training diverged on split {s}");
         scores.push(score);
     }
     ensure!(!scores.is_empty(), "'{}' names no split", args.splits);
     let mean = |f: fn(&Scores) -> f64| scores.iter().map(f).sum::<f64>() / scores.len() as f64;
     let (rmse, log_density) = (mean(|s| s.rmse), mean(|s| s.mean_log_density));
-    println!("mean over {} splits: rmse {rmse:.4}, mean log density {log_density:.4}", scores.len());
+    writeln!(stdout(), "mean over {} splits: rmse {rmse:.4}, mean log density {log_density:.4}", scores.len())?;
     // Written so that NaN fails.
     if let Some(bar) = args.max_rmse
         && !(rmse <= bar)
