@@ -9,6 +9,7 @@
 //! Reference: Bui et al. (2016), the SEP approximate log marginal likelihood.
 
 use crate::gauss::Moments;
+use crate::pass::Sums;
 
 /// Σ φ over layers and outputs.
 pub fn log_partition(q: &[Vec<Moments>]) -> f64 {
@@ -20,4 +21,9 @@ pub fn log_partition(q: &[Vec<Moments>]) -> f64 {
 /// `weight` is N/(αB).
 pub fn energy(posterior: f64, batch_sum: f64, weight: f64) -> f64 {
     -posterior - weight * batch_sum
+}
+
+/// The energy where one cavity serves every point of the batch whose sums are given.
+pub fn tied_energy(posterior: f64, cavity: f64, sums: &Sums, weight: f64) -> f64 {
+    energy(posterior, sums.log_z + sums.n_points as f64 * (cavity - posterior), weight)
 }

@@ -129,7 +129,7 @@ pub(super) fn sep_energy(
     batch: Batch<'_>,
     ws: &mut Workspace,
 ) -> Result<EnergyGradient> {
-    let (n_data, n_batch) = (batch.n_data as f64, batch.rows.len() as f64);
+    let n_data = batch.n_data as f64;
     let (weight, share) = (batch.weight(alpha), 1.0 - alpha / n_data);
     let posterior = all_moments(factors, 1.0)?;
     ws.project(factors, share)?;
@@ -158,7 +158,7 @@ pub(super) fn sep_energy(
     let mut events = Vec::new();
     floor_events(sums, &mut events);
     let (phi, phi_cavity) = (energy::log_partition(&posterior), energy::log_partition(cavity));
-    let energy = energy::energy(phi, sums.log_z + n_batch * (phi_cavity - phi), weight);
+    let energy = energy::tied_energy(phi, phi_cavity, sums, weight);
     let model = ws.free_gradient(model, -weight);
     Ok(EnergyGradient { energy, model, factors: factor_bars, events })
 }

@@ -10,10 +10,8 @@ use super::damping::{Room, damped};
 use super::{Batch, Engine, Event, Inference, State, Step, Workspace, energy, floor_events, site};
 use crate::error::Result;
 use crate::gauss::{Factor, Moments};
-use crate::layer::Projection;
 use crate::linalg::Mat;
 use crate::network::DeepGp;
-use crate::pass::Pass;
 
 pub(super) fn step(
     inference: &Inference,
@@ -37,7 +35,10 @@ pub(super) fn step(
             events.push(Event::PointSkipped { row, layer, output });
             continue;
         }
-        let log_z = visit(model, alpha, batch, row, ws);
+        for (l, inducing) in ws.context.inducing.iter().enumerate() {
+            ws.projections[l].refill(inducing, &ws.cavity[l]);
+        }
+        let log_z = ws.visit_point(model, alpha, batch, row);
         batch_sum += log_z + if per_point { energy::log_partition(&ws.cavity) - phi } else { 0.0 };
         used += 1;
         for (l, inducing) in ws.context.inducing.iter().enumerate() {
@@ -71,22 +72,6 @@ pub(super) fn step(
         }
     }
     Ok(step)
-}
-
-/// Passes one point through `ws.cavity`: its sums go to `ws.own` and are added to `ws.sums` and `ws.phi`, the
-/// derivatives in the cavities' moments stand in `ws.backs`. Returns log Z.
-fn visit(model: &DeepGp, alpha: f64, batch: Batch<'_>, row: usize, ws: &mut Workspace) -> f64 {
-    let Workspace { context, cavity, projections, backs, pass, sums, own, phi, .. } = ws;
-    for (l, inducing) in context.inducing.iter().enumerate() {
-        projections[l].refill(inducing, &cavity[l]);
-    }
-    Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, &[row], pass, own);
-    sums.add(own);
-    for (l, inducing) in context.inducing.iter().enumerate() {
-        Projection::adjoint(inducing, &cavity[l], &own.layers[l], &mut backs[l]);
-        phi[l].add_scaled(1.0, &backs[l].phi);
-    }
-    own.log_z
 }
 
 /// Moments of the cavity: q less the point's share (EP) or q itself (ADF); `Err` names the layer and output where it

@@ -23,7 +23,7 @@ pub(super) fn step(
     ws: &mut Workspace,
 ) -> Result<Step> {
     let alpha = inference.settings.alpha;
-    let (n_data, n_batch, weight) = (batch.n_data as f64, batch.rows.len() as f64, batch.weight(alpha));
+    let (n_data, weight) = (batch.n_data as f64, batch.weight(alpha));
     let phi = ws.log_partition(&state.factors)?;
     ws.project(&state.factors, 1.0 - alpha / n_data)?;
 
@@ -34,8 +34,7 @@ pub(super) fn step(
     }
     floor_events(&ws.sums, &mut events);
 
-    let phi_cavity = energy::log_partition(&ws.cavity);
-    let energy = energy::energy(phi, ws.sums.log_z + n_batch * (phi_cavity - phi), weight);
+    let energy = energy::tied_energy(phi, energy::log_partition(&ws.cavity), &ws.sums, weight);
     let gradient = ws.free_gradient(model, -weight);
     let mut step = Step { energy, gradient, events };
     if step.is_finite() {
@@ -81,30 +80,20 @@ fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Work
 
 /// The summed exact sites of the batch, from each point's own sums.
 fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace, events: &mut Vec<Event>) {
-    let Workspace {
-        context, cavity, projections, backs, pass, sums, own, phi, site_scratch, sites, site_counts, ..
-    } = ws;
-    site_counts.iter_mut().flatten().for_each(|n| *n = 0);
-    let whole = Pass { model, inducing: &context.inducing, projections, alpha };
-    sums.clear();
-    phi.iter_mut().for_each(Mat::fill_zero);
-    for site in sites.iter_mut().flatten() {
-        site.clear();
-    }
+    ws.site_counts.iter_mut().flatten().for_each(|n| *n = 0);
+    ws.sites.iter_mut().flatten().for_each(Factor::clear);
+    ws.phi.iter_mut().for_each(Mat::fill_zero);
+    ws.sums.clear();
     let mut p = Mat::default();
     for &row in batch.rows {
-        whole.run(batch.x, batch.y, &[row], pass, own);
-        sums.add(own);
-        for (l, inducing) in context.inducing.iter().enumerate() {
-            let back = &mut backs[l];
-            Projection::adjoint(inducing, &cavity[l], &own.layers[l], back);
-            phi[l].add_scaled(1.0, &back.phi);
-            for (d, bar) in back.bars.iter().enumerate() {
-                site::curvature(inducing, &own.layers[l], d, bar, site_scratch, &mut p);
-                match site::exact(&cavity[l][d], &p, &bar.mean) {
+        ws.visit_point(model, alpha, batch, row);
+        for (l, inducing) in ws.context.inducing.iter().enumerate() {
+            for (d, bar) in ws.backs[l].bars.iter().enumerate() {
+                site::curvature(inducing, &ws.own.layers[l], d, bar, &mut ws.site_scratch, &mut p);
+                match site::exact(&ws.cavity[l][d], &p, &bar.mean) {
                     Ok(site) => {
-                        sites[l][d].add_scaled(1.0, &site);
-                        site_counts[l][d] += 1;
+                        ws.sites[l][d].add_scaled(1.0, &site);
+                        ws.site_counts[l][d] += 1;
                     }
                     Err(_) => events.push(Event::PointSkipped { row, layer: l, output: d }),
                 }

@@ -6,7 +6,7 @@ use crate::gauss::{self, Factor, Moments};
 use crate::layer::{Inducing, InducingScratch, Layer, Projection, ProjectionBack};
 use crate::linalg::{Jitter, Mat};
 use crate::network::{DeepGp, Gradient};
-use crate::pass::{self, Sums};
+use crate::pass::{self, Pass, Sums};
 
 /// Working memory of steps; made once for a network and used again and again.
 #[derive(Debug)]
@@ -103,6 +103,19 @@ impl Workspace {
             self.projections[l].refill(&self.context.inducing[l], cavity);
         }
         Ok(())
+    }
+
+    /// Passes one point through the projections of `cavity`: its sums go to `own` and are added to `sums` and `phi`, the
+    /// derivatives in the cavities' moments stand in `backs`. Returns log Z.
+    pub(super) fn visit_point(&mut self, model: &DeepGp, alpha: f64, batch: Batch<'_>, row: usize) -> f64 {
+        let Self { context, cavity, projections, backs, pass, sums, own, phi, .. } = self;
+        Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, &[row], pass, own);
+        sums.add(own);
+        for (l, inducing) in context.inducing.iter().enumerate() {
+            Projection::adjoint(inducing, &cavity[l], &own.layers[l], &mut backs[l]);
+            phi[l].add_scaled(1.0, &backs[l].phi);
+        }
+        own.log_z
     }
 
     /// Σ φ(q) over layers and outputs.

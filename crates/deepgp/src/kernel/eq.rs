@@ -8,11 +8,11 @@
 //! ξ_qi = ψ₁ᵢ d_iq v_q/c_q
 //! ```
 
-use super::{InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables};
-use crate::error::{Result, expect_positive};
+use super::{InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, visit_radial, visit_radial_mut};
+use crate::error::Result;
 use crate::linalg::tile::{Left, Part, mirror, product};
 use crate::linalg::{Mat, axpy, sum, tri};
-use crate::param::{Block, BlockMut, Domain, Parameters};
+use crate::param::{Block, BlockMut, Parameters};
 use crate::simd::{Job, Lanes, PAD, exp_in_place, lane_sum, run, wide};
 use serde::{Deserialize, Serialize};
 
@@ -34,17 +34,11 @@ impl Eq {
 
 impl Parameters for Eq {
     fn visit(&self, visit: &mut dyn FnMut(Block<'_>)) {
-        visit(Block { name: "lengthscale", domain: Domain::Positive, values: &self.lengthscale });
-        visit(Block { name: "signal_var", domain: Domain::Positive, values: std::slice::from_ref(&self.signal_var) });
+        visit_radial(&self.lengthscale, &self.signal_var, visit);
     }
 
     fn visit_mut(&mut self, visit: &mut dyn FnMut(BlockMut<'_>)) {
-        visit(BlockMut { name: "lengthscale", domain: Domain::Positive, values: &mut self.lengthscale });
-        visit(BlockMut {
-            name: "signal_var",
-            domain: Domain::Positive,
-            values: std::slice::from_mut(&mut self.signal_var),
-        });
+        visit_radial_mut(&mut self.lengthscale, &mut self.signal_var, visit);
     }
 }
 
@@ -54,10 +48,7 @@ impl Law for Eq {
     }
 
     fn check(&self) -> Result<()> {
-        for (q, &l) in self.lengthscale.iter().enumerate() {
-            expect_positive("lengthscale", Some(q), l)?;
-        }
-        expect_positive("signal_var", None, self.signal_var)
+        check_radial(&self.lengthscale, self.signal_var)
     }
 
     fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat) {

@@ -9,10 +9,12 @@
 //! for the expectations in more than one dimension: they are taken by `quadrature`.
 //! Reference: Rasmussen & Williams (2006), eq. 4.17.
 
-use super::{InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, quadrature};
-use crate::error::{Result, expect_positive};
+use super::{
+    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, quadrature, visit_radial, visit_radial_mut,
+};
+use crate::error::Result;
 use crate::linalg::Mat;
-use crate::param::{Block, BlockMut, Domain, Parameters};
+use crate::param::{Block, BlockMut, Parameters};
 use serde::{Deserialize, Serialize};
 
 /// How smooth the functions of a Matérn law are.
@@ -65,17 +67,11 @@ impl Matern {
 
 impl Parameters for Matern {
     fn visit(&self, visit: &mut dyn FnMut(Block<'_>)) {
-        visit(Block { name: "lengthscale", domain: Domain::Positive, values: &self.lengthscale });
-        visit(Block { name: "signal_var", domain: Domain::Positive, values: std::slice::from_ref(&self.signal_var) });
+        visit_radial(&self.lengthscale, &self.signal_var, visit);
     }
 
     fn visit_mut(&mut self, visit: &mut dyn FnMut(BlockMut<'_>)) {
-        visit(BlockMut { name: "lengthscale", domain: Domain::Positive, values: &mut self.lengthscale });
-        visit(BlockMut {
-            name: "signal_var",
-            domain: Domain::Positive,
-            values: std::slice::from_mut(&mut self.signal_var),
-        });
+        visit_radial_mut(&mut self.lengthscale, &mut self.signal_var, visit);
     }
 }
 
@@ -85,10 +81,7 @@ impl Law for Matern {
     }
 
     fn check(&self) -> Result<()> {
-        for (q, &l) in self.lengthscale.iter().enumerate() {
-            expect_positive("lengthscale", Some(q), l)?;
-        }
-        expect_positive("signal_var", None, self.signal_var)
+        check_radial(&self.lengthscale, self.signal_var)
     }
 
     fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat) {

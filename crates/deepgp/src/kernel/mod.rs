@@ -28,9 +28,9 @@ pub use matern::{Matern, Smoothness};
 pub use spectral_mixture::SpectralMixture;
 pub use sum::Sum;
 
-use crate::error::Result;
+use crate::error::{Result, expect_positive};
 use crate::linalg::{Mat, axpy, tri};
-use crate::param::{Block, BlockMut, Parameters};
+use crate::param::{Block, BlockMut, Domain, Parameters};
 use serde::{Deserialize, Serialize};
 
 /// ∂F/∂Z (M × D) and ∂F/∂(natural parameters) of one kernel.
@@ -340,4 +340,24 @@ impl Law for Kernel {
     fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
         on_law!(self, law => law.finish(tables, sums, grad))
     }
+}
+
+/// The blocks of a law of Σ_q (x_q − x'_q)²/ℓ_q² and a signal variance: lengthscales, then the variance.
+fn visit_radial(lengthscale: &[f64], signal_var: &f64, visit: &mut dyn FnMut(Block<'_>)) {
+    visit(Block { name: "lengthscale", domain: Domain::Positive, values: lengthscale });
+    visit(Block { name: "signal_var", domain: Domain::Positive, values: std::slice::from_ref(signal_var) });
+}
+
+/// The same, writable.
+fn visit_radial_mut(lengthscale: &mut [f64], signal_var: &mut f64, visit: &mut dyn FnMut(BlockMut<'_>)) {
+    visit(BlockMut { name: "lengthscale", domain: Domain::Positive, values: lengthscale });
+    visit(BlockMut { name: "signal_var", domain: Domain::Positive, values: std::slice::from_mut(signal_var) });
+}
+
+/// Checks the parameters of such a law.
+fn check_radial(lengthscale: &[f64], signal_var: f64) -> Result<()> {
+    for (q, &l) in lengthscale.iter().enumerate() {
+        expect_positive("lengthscale", Some(q), l)?;
+    }
+    expect_positive("signal_var", None, signal_var)
 }
