@@ -156,7 +156,9 @@ impl Standardiser {
                 let before = *entry;
                 *entry = f(before, mean, scale);
                 if !entry.is_finite() {
-                    return Err(Error::NotFinite { what, row, column, value: before });
+                    // The value itself if that is at fault, otherwise what became of it.
+                    let value = if before.is_finite() { *entry } else { before };
+                    return Err(Error::NotFinite { what, row, column, value });
                 }
             }
         }
