@@ -4,7 +4,7 @@
 //! their Ψ₂ is in cache. Nothing of the size of the data is kept: a block adds to the [`Sums`] of its slot, and slots are
 //! added in order, so that the result does not depend on how many threads shared the work.
 
-use crate::layer::{Inducing, KnownTape, LayerSums, Projection, RandomTape};
+use crate::layer::{Inducing, Inputs, KnownTape, LayerSums, Projection, RandomTape};
 use crate::likelihood::{Observation, TiltedBar};
 use crate::linalg::Mat;
 use crate::network::DeepGp;
@@ -35,7 +35,12 @@ impl Sums {
         Self {
             n_points: 0,
             log_z: 0.0,
-            layers: model.layers().iter().map(LayerSums::zeros).collect(),
+            layers: model
+                .layers()
+                .iter()
+                .enumerate()
+                .map(|(l, layer)| LayerSums::zeros(layer, Inputs::of(l)))
+                .collect(),
             likelihood: vec![0.0; model.likelihood().n_params()],
         }
     }
@@ -73,6 +78,8 @@ pub struct Workspace {
 struct Slot {
     known: KnownTape,
     random: Vec<RandomTape>,
+    /// Points that go up and down together.
+    group_size: usize,
     x: Mat,
     mean_bar: Mat,
     var_bar: Mat,
@@ -89,22 +96,25 @@ struct Moments {
 }
 
 impl Moments {
-    fn zeros(dim: usize) -> Self {
-        Self { mean: Mat::zeros(RandomTape::GROUP, dim), var: Mat::zeros(RandomTape::GROUP, dim) }
+    fn zeros(points: usize, dim: usize) -> Self {
+        Self { mean: Mat::zeros(points, dim), var: Mat::zeros(points, dim) }
     }
 }
 
 impl Slot {
     fn new(model: &DeepGp) -> Self {
         let width = model.layers()[0].dim_out;
+        let upper = &model.layers()[1..];
+        let group_size = RandomTape::group_size(upper);
         Self {
             known: KnownTape::default(),
-            random: model.layers()[1..].iter().map(RandomTape::new).collect(),
+            random: upper.iter().map(|layer| RandomTape::new(layer, group_size)).collect(),
+            group_size,
             x: Mat::default(),
             mean_bar: Mat::default(),
             var_bar: Mat::default(),
-            hidden: Moments::zeros(width),
-            hidden_bar: Moments::zeros(width),
+            hidden: Moments::zeros(group_size, width),
+            hidden_bar: Moments::zeros(group_size, width),
             sums: Sums::zeros(model),
         }
     }
@@ -159,15 +169,15 @@ impl Pass<'_> {
 
     /// One block of points, added to the slot's sums.
     fn block(&self, x: &Mat, y: &Mat, rows: &[usize], slot: &mut Slot) {
-        let Slot { known, random, x: x_block, mean_bar, var_bar, hidden, hidden_bar, sums } = slot;
+        let Slot { known, random, group_size, x: x_block, mean_bar, var_bar, hidden, hidden_bar, sums } = slot;
         let layers = self.model.layers();
         sums.n_points += rows.len();
         x_block.gather_rows(x, rows);
         known.forward(&layers[0], &self.inducing[0], &self.projections[0], x_block);
         mean_bar.reset(rows.len(), layers[0].dim_out);
         var_bar.reset(rows.len(), layers[0].dim_out);
-        for (start, group) in rows.chunks(RandomTape::GROUP).enumerate() {
-            let start = start * RandomTape::GROUP;
+        for (start, group) in rows.chunks(*group_size).enumerate() {
+            let start = start * *group_size;
             for g in 0..group.len() {
                 hidden.mean.row_mut(g).copy_from_slice(known.mean.row(start + g));
                 hidden.var.row_mut(g).copy_from_slice(known.var.row(start + g));

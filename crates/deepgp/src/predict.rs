@@ -211,16 +211,17 @@ impl Predictor {
         self.fitted.model.check_inputs(x)?;
         let (layers, inducing) = (self.fitted.model.layers(), self.context.inducing());
         let (mut known, mut block, mut rows) = (KnownTape::default(), Mat::default(), Vec::new());
-        let mut tapes: Vec<RandomTape> = layers[1..].iter().map(RandomTape::new).collect();
-        let mut hidden = Moments::zeros(RandomTape::GROUP, layers[0].dim_out);
+        let group_size = RandomTape::group_size(&layers[1..]).min(x.rows());
+        let mut tapes: Vec<RandomTape> = layers[1..].iter().map(|layer| RandomTape::new(layer, group_size)).collect();
+        let mut hidden = Moments::zeros(group_size, layers[0].dim_out);
         for start in (0..x.rows()).step_by(BLOCK) {
             rows.clear();
             rows.extend(start..x.rows().min(start + BLOCK));
             block.gather_rows(x, &rows);
             known.forward(&layers[0], &inducing[0], &self.projections[0], &block);
-            for (group, rows) in rows.chunks(RandomTape::GROUP).enumerate() {
+            for (group, rows) in rows.chunks(group_size).enumerate() {
                 for (g, &n) in rows.iter().enumerate() {
-                    let i = group * RandomTape::GROUP + g;
+                    let i = group * group_size + g;
                     hidden.set_row(g, known.mean.row(i), known.var.row(i));
                     visit(0, n, known.mean.row(i), known.var.row(i));
                 }

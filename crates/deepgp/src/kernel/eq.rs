@@ -8,12 +8,15 @@
 //! ξ_qi = ψ₁ᵢ d_iq v_q/c_q
 //! ```
 
-use super::{InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, visit_radial, visit_radial_mut};
+use super::eq_sweep;
+use super::{
+    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, row_len, visit_radial, visit_radial_mut,
+};
 use crate::error::Result;
 use crate::linalg::tile::{Left, Part, mirror, product};
 use crate::linalg::{Mat, axpy, sum, tri};
 use crate::param::{Block, BlockMut, Parameters};
-use crate::simd::{Job, Lanes, PAD, exp_in_place, lane_sum, run, wide};
+use crate::simd::{Job, Lanes, PAD, exp_in_place, run, wide};
 use serde::{Deserialize, Serialize};
 
 /// Exponentiated quadratic (Gaussian, RBF) covariance with one lengthscale per input dimension.
@@ -53,24 +56,15 @@ impl Law for Eq {
 
     fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat) {
         let mut tables = PsiTables::default();
-        self.transpose(z, &mut tables);
+        self.prepare_known(z, &mut tables);
         self.cross_prepared(&tables, x, k);
     }
 
+    /// A known input is a Gaussian one without variance, so this is ψ₁.
     fn cross_prepared(&self, tables: &PsiTables, x: &Mat, k: &mut Mat) {
         assert_eq!(x.cols(), self.dim_in(), "inputs have as many columns as there are lengthscales");
-        k.reset(x.rows(), tables.scaled_t.cols());
-        let rows = k.as_mut_slice().chunks_exact_mut(tables.scaled_t.cols().max(1));
-        for (n, row) in rows.enumerate() {
-            let job =
-                ScaledDistances { x: x.row(n), lengthscale: &self.lengthscale, z: &tables.scaled_t, from: 0, out: row };
-            // SAFETY: the row holds one number per inducing input.
-            unsafe { run(job) };
-        }
-        // k = exp(log s² − ½ r²)
-        let log_signal = self.signal_var.ln();
-        wide(|| k.as_mut_slice().iter_mut().for_each(|r2| *r2 = log_signal - 0.5 * *r2));
-        exp_in_place(k.as_mut_slice());
+        k.reset(x.rows(), tables.z.rows());
+        eq_sweep::known(self, tables, x, k);
     }
 
     /// From the pair table T = −¼ r² + 2 log s²: k = exp(2T − 3 log s²).
@@ -81,9 +75,8 @@ impl Law for Eq {
         let mut p = 0;
         for i in 0..m {
             let row = &mut k.row_mut(i)[i..];
-            for (k, t) in row.iter_mut().zip(&tables.pairs[p..]) {
-                *k = 2.0 * t - shift;
-            }
+            let entries = row.iter_mut().zip(&tables.pairs[p..]);
+            wide(|| entries.for_each(|(k, t)| *k = 2.0 * t - shift));
             exp_in_place(row);
             p += m - i;
         }
@@ -174,24 +167,30 @@ impl Law for Eq {
         params[self.dim_in()] += diag_bar;
     }
 
-    /// The pair table is −¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s².
     fn prepare(&self, z: &Mat, tables: &mut PsiTables) {
-        let m = z.rows();
+        self.prepare_known(z, tables);
+        fill_midpoints(tables);
+    }
+
+    /// The pair table is −¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s².
+    fn prepare_known(&self, z: &Mat, tables: &mut PsiTables) {
+        let (m, dim, row) = (z.rows(), z.cols(), row_len(z.rows()));
         tables.z.clone_from(z);
-        z.transpose_into(&mut tables.z_t);
-        self.transpose(z, tables);
-        tables.pairs.resize(tri::packed_len(m) + PAD, 0.0);
-        let constant = 2.0 * self.signal_var.ln();
-        let mut p = 0;
-        for i in 0..m {
-            let out = &mut tables.pairs[p..p + m - i];
-            let job =
-                ScaledDistances { x: z.row(i), lengthscale: &self.lengthscale, z: &tables.scaled_t, from: i, out };
-            // SAFETY: the row holds one number per inducing input from i on.
-            unsafe { run(job) };
-            out.iter_mut().for_each(|r2| *r2 = constant - 0.25 * *r2);
-            p += m - i;
+        tables.points.resize(dim * row);
+        for q in 0..dim {
+            let points = tables.points[q * row..][..m].iter_mut().enumerate();
+            points.for_each(|(i, point)| *point = z[(i, q)]);
         }
+        tables.pairs.resize(tri::packed_len(m) + PAD, 0.0);
+        let job = PairDistances {
+            m,
+            points: &tables.points,
+            lengthscale: &self.lengthscale,
+            constant: 2.0 * self.signal_var.ln(),
+            out: &mut tables.pairs,
+        };
+        // SAFETY: points are rows of `row_len`, and the table has PAD numbers past its end.
+        unsafe { run(job) };
     }
 
     fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
@@ -314,10 +313,9 @@ impl Law for Eq {
     fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
         let (z, m) = (&tables.z, tables.z.rows());
         grad.add(&sums.grad);
-        for q in 0..self.dim_in() {
-            for (i, z_bar) in sums.z_t.row(q).iter().enumerate() {
-                grad.z[(i, q)] += z_bar;
-            }
+        centres_adjoint(sums, grad);
+        if sums.pairs.is_empty() {
+            return;
         }
         // T has half the slope of the exponent of K in r².
         let mut weights = Mat::zeros(m, m);
@@ -329,7 +327,7 @@ impl Law for Eq {
 
 impl Eq {
     /// ψ₀, ψ₁ and, where it is wanted, ξ.
-    pub(crate) fn psi1(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
+    fn psi1(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
         psi.psi0 = self.signal_var;
         // ψ₁ᵢ = exp(log s² + ½ Σ log(ℓ²/c) − ½ Σ d²/c)
         let mut log_scale = self.signal_var.ln();
@@ -339,8 +337,8 @@ impl Eq {
         psi.psi1.fill(log_scale);
         for q in 0..self.dim_in() {
             let half_inv_c = 0.5 / (self.lengthscale[q] * self.lengthscale[q] + var[q]);
-            for (exponent, z) in psi.psi1.iter_mut().zip(tables.z_t.row(q)) {
-                let d = z - mean[q];
+            for (i, exponent) in psi.psi1.iter_mut().enumerate() {
+                let d = tables.z[(i, q)] - mean[q];
                 *exponent -= d * d * half_inv_c;
             }
         }
@@ -348,8 +346,8 @@ impl Eq {
         if psi.wants_xi() {
             for q in 0..self.dim_in() {
                 let ratio = var[q] / (self.lengthscale[q] * self.lengthscale[q] + var[q]);
-                for ((xi, psi1), z) in psi.xi.row_mut(q).iter_mut().zip(&psi.psi1).zip(tables.z_t.row(q)) {
-                    *xi = psi1 * (z - mean[q]) * ratio;
+                for (i, (xi, psi1)) in psi.xi.row_mut(q).iter_mut().zip(&psi.psi1).enumerate() {
+                    *xi = psi1 * (tables.z[(i, q)] - mean[q]) * ratio;
                 }
             }
         }
@@ -362,7 +360,7 @@ impl Eq {
     /// ℓ̄ = Σ ω (ℓ d²/c² + v/(ℓ c)) − 2 δ d v ℓ/c²                              s̄² = Σ ω/s²
     /// ```
     #[expect(clippy::too_many_arguments, reason = "the arguments of `psi1`, its adjoint, and what receives it")]
-    pub(crate) fn psi1_adjoint(
+    fn psi1_adjoint(
         &self,
         tables: &PsiTables,
         mean: &[f64],
@@ -372,70 +370,25 @@ impl Eq {
         input: InputBar<'_>,
         sums: &mut PsiSums,
     ) {
-        wide(|| self.psi1_adjoint_loops(tables, mean, var, psi, bar, input, sums));
-    }
-
-    /// The body of [`Eq::psi1_adjoint`], compiled for wide vectors where it is inlined.
-    #[expect(clippy::too_many_arguments, reason = "the arguments of `psi1_adjoint`")]
-    #[inline(always)]
-    fn psi1_adjoint_loops(
-        &self,
-        tables: &PsiTables,
-        mean: &[f64],
-        var: &[f64],
-        psi: &mut Psi,
-        bar: &Psi,
-        input: InputBar<'_>,
-        sums: &mut PsiSums,
-    ) {
-        let (m, dim, wants_xi) = (tables.z.rows(), self.dim_in(), psi.wants_xi());
-        psi.scratch.resize(m, 0.0);
-        let omega = &mut psi.scratch[..m];
-        for ((omega, psi1), bar) in omega.iter_mut().zip(&psi.psi1).zip(&bar.psi1) {
-            *omega = psi1 * bar;
-        }
-        if wants_xi {
-            for q in 0..dim {
-                for ((omega, xi), bar) in omega.iter_mut().zip(psi.xi.row(q)).zip(bar.xi.row(q)) {
-                    *omega += xi * bar;
-                }
-            }
-        }
-        let omega = &psi.scratch[..m];
-        let total = lane_sum(m, |i| omega[i]);
-        let params = &mut sums.grad.params;
-        params[dim] += bar.psi0 + total / self.signal_var;
-        for q in 0..dim {
-            let (l, v, z, at) = (self.lengthscale[q], var[q], tables.z_t.row(q), mean[q]);
-            let (c, z_bar) = (l * l + v, sums.z_t.row_mut(q));
-            let pull = lane_sum(m, |i| omega[i] * (z[i] - at));
-            let spread = lane_sum(m, |i| omega[i] * (z[i] - at) * (z[i] - at)) / (c * c);
-            for ((z_bar, omega), z) in z_bar.iter_mut().zip(omega).zip(z) {
-                *z_bar -= omega * (z - at) / c;
-            }
-            input.mean[q] += pull / c;
-            input.var[q] += 0.5 * (spread - total / c);
-            params[q] += l * spread + total * v / (l * c);
+        let (z, m, dim, wants_xi) = (&tables.z, tables.z.rows(), self.dim_in(), psi.wants_xi());
+        let grad = &mut sums.grad;
+        for i in 0..m {
+            let mut omega = psi.psi1[i] * bar.psi1[i];
             if wants_xi {
-                let (bar, psi1) = (bar.xi.row(q), &psi.psi1);
-                let direct = lane_sum(m, |i| bar[i] * psi1[i]);
-                let lever = lane_sum(m, |i| bar[i] * psi1[i] * (z[i] - at));
-                for ((z_bar, bar), psi1) in sums.z_t.row_mut(q).iter_mut().zip(bar).zip(psi1) {
-                    *z_bar += bar * psi1 * v / c;
-                }
-                input.mean[q] -= direct * v / c;
-                input.var[q] += lever * l * l / (c * c);
-                params[q] -= 2.0 * lever * v * l / (c * c);
+                omega += (0..dim).map(|q| psi.xi[(q, i)] * bar.xi[(q, i)]).sum::<f64>();
+            }
+            grad.params[dim] += omega / self.signal_var;
+            for q in 0..dim {
+                let (l, v, d) = (self.lengthscale[q], var[q], z[(i, q)] - mean[q]);
+                let c = l * l + v;
+                let delta = if wants_xi { bar.xi[(q, i)] * psi.psi1[i] } else { 0.0 };
+                input.mean[q] += (omega * d - delta * v) / c;
+                input.var[q] += 0.5 * omega * (d * d / c - 1.0) / c + delta * d * l * l / (c * c);
+                grad.z[(i, q)] -= (omega * d - delta * v) / c;
+                grad.params[q] += omega * (l * d * d / c + v / l) / c - 2.0 * delta * d * v * l / (c * c);
             }
         }
-    }
-
-    /// Zᵀ in units of the lengthscales.
-    fn transpose(&self, z: &Mat, tables: &mut PsiTables) {
-        z.transpose_into(&mut tables.scaled_t);
-        for (q, l) in self.lengthscale.iter().enumerate() {
-            tables.scaled_t.row_mut(q).iter_mut().for_each(|z| *z /= l);
-        }
+        grad.params[dim] += bar.psi0;
     }
 
     /// Adjoint of Σ_ij w_ij (−½ r²_ij) for a symmetric W, whose diagonal has no effect and is set to 0.
@@ -451,11 +404,55 @@ impl Eq {
         product(&mut moment, false, Left::plain(weights, Part::Full), (z, Part::Full), Part::Full);
         for i in 0..m {
             let total = sum(weights.row(i));
-            for (q, &l) in self.lengthscale.iter().enumerate() {
-                let pull = 2.0 * (moment[(i, q)] - total * z[(i, q)]) / (l * l);
-                grad.z[(i, q)] += pull;
-                grad.params[q] -= pull * z[(i, q)] / l;
-            }
+            let entries = self.lengthscale.iter().zip(&mut grad.params).zip(grad.z.row_mut(i));
+            let points = moment.row(i).iter().zip(z.row(i));
+            wide(|| {
+                entries.zip(points).for_each(|(((l, l_bar), z_bar), (moment, z))| {
+                    let pull = 2.0 * (moment - total * z) / (l * l);
+                    *z_bar += pull;
+                    *l_bar -= pull * z / l;
+                });
+            });
+        }
+    }
+}
+
+/// The midpoints of pairs of inducing inputs, a row a dimension.
+fn fill_midpoints(tables: &mut PsiTables) {
+    let (m, dim) = (tables.z.rows(), tables.z.cols());
+    let (row, packed) = (row_len(m), tri::packed_len(m) + PAD);
+    tables.midpoints.resize(dim * packed);
+    for q in 0..dim {
+        let points = &tables.points[q * row..][..m];
+        let mut p = q * packed;
+        for i in 0..m {
+            let (z_i, pairs) = (points[i], tables.midpoints[p..p + m - i].iter_mut().zip(&points[i..]));
+            wide(|| pairs.for_each(|(midpoint, z_j)| *midpoint = 0.5 * (z_i + z_j)));
+            p += m - i;
+        }
+    }
+}
+
+/// The sums of sweeps over points and midpoints as gradients: each is −½ of the derivative, and a midpoint passes half of
+/// its own to either end.
+fn centres_adjoint(sums: &PsiSums, grad: &mut KernelGrad) {
+    let (m, dim) = (grad.z.rows(), grad.z.cols());
+    let (row, packed) = (row_len(m), tri::packed_len(m) + PAD);
+    if sums.midpoints.is_empty() {
+        return;
+    }
+    let mut z_bar = vec![0.0; m];
+    for q in 0..dim {
+        z_bar.copy_from_slice(&sums.points[q * row..][..m]);
+        let mut p = q * packed;
+        for i in 0..m {
+            let pairs = &sums.midpoints[p..p + m - i];
+            z_bar[i] += sum(pairs);
+            axpy(1.0, pairs, &mut z_bar[i..]);
+            p += m - i;
+        }
+        for (i, bar) in z_bar.iter().enumerate() {
+            grad.z[(i, q)] -= 2.0 * bar;
         }
     }
 }
@@ -469,41 +466,37 @@ fn shifted(x: &Mat, origin: &[f64]) -> Mat {
     out
 }
 
-/// Σ_q (x_q/ℓ_q − z_q)² for the columns of `z` (D × M, in units of ℓ) from `from` on.
-struct ScaledDistances<'a> {
-    x: &'a [f64],
+/// `out = constant − ¼ Σ_q (z_iq − z_jq)²/ℓ_q²` for the packed pairs i ≤ j. What a vector writes past the end of a row the
+/// next row overwrites.
+struct PairDistances<'a> {
+    m: usize,
+    points: &'a [f64],
     lengthscale: &'a [f64],
-    z: &'a Mat,
-    from: usize,
+    constant: f64,
     out: &'a mut [f64],
 }
 
-impl Job for ScaledDistances<'_> {
+impl Job for PairDistances<'_> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let len = self.out.len();
-        let mut j = 0;
-        while j < len {
-            let left = len - j;
-            // SAFETY: `left` numbers remain in every row of z and in `out`.
-            unsafe {
-                let mut r2 = L::splat(0.0);
-                for (q, (x, l)) in self.x.iter().zip(self.lengthscale).enumerate() {
-                    let at = self.z.row(q).as_ptr().add(self.from + j);
-                    let z = if left < L::N { L::load_part(at, left) } else { L::load(at) };
-                    let diff = L::sub(L::splat(x / l), z);
-                    r2 = L::mul_add(diff, diff, r2);
-                }
-                let at = self.out.as_mut_ptr().add(j);
-                if left < L::N {
-                    L::store_part(at, r2, left);
-                } else {
-                    L::store(at, r2);
+        let (m, row) = (self.m, row_len(self.m));
+        let mut p = 0;
+        for i in 0..m {
+            for j in (i..m).step_by(L::N) {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    let mut exponent = L::splat(self.constant);
+                    for (q, l) in self.lengthscale.iter().enumerate() {
+                        let z = self.points.as_ptr().add(q * row);
+                        let diff = L::mul(L::splat(0.5 / l), L::sub(L::splat(*z.add(i)), L::load(z.add(j))));
+                        exponent = L::neg_mul_add(diff, diff, exponent);
+                    }
+                    L::store(self.out.as_mut_ptr().add(p + j - i), exponent);
                 }
             }
-            j += L::N;
+            p += m - i;
         }
     }
 }

@@ -1,55 +1,169 @@
-//! The vector code of `eq_sweep.rs`: walks over all pairs of inducing inputs for one or [`GROUP`] points.
+//! The vector code of `eq_sweep.rs`: Gaussians around many centres for many points, and their adjoint.
+//!
+//! A centre is a midpoint of two inducing inputs (Ψ₂) or an inducing input (ψ₁): the same functions with other widths.
+//! Walks go through a [`STRIP`] of centres for all points before the next, so that what belongs to centres stays in the
+//! first-level cache, and take [`QUAD`] points in registers together. Tables and rows of numbers per centre have room for
+//! [`PAD`] numbers past the last, so that loops need no tails; only what [`ExpSweep`] writes ends with the last centre.
 
-use super::eq_sweep::GROUP;
 use crate::linalg::tri;
 use crate::simd::{Job, Lanes, PAD};
+use std::ops::Range;
 
-/// Fills Ψ₂ of one or [`GROUP`] points.
-pub(super) struct ExpSweep<'a> {
-    pub m: usize,
+/// Points in registers together.
+pub(super) const QUAD: usize = 4;
+/// Centres that are done for all points before the next.
+pub(super) const STRIP: usize = 256;
+
+/// One table a dimension, `stride` numbers apart: where the centres are.
+#[derive(Clone, Copy)]
+pub(super) struct Centres {
+    pub at: *const f64,
+    pub stride: usize,
+    pub len: usize,
     pub dim: usize,
-    pub pairs: *const f64,
-    pub w: *const f64,
-    pub gamma: *const f64,
+}
+
+impl Centres {
+    fn strips(self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.len).step_by(STRIP).map(move |from| from..(from + STRIP).min(self.len))
+    }
+}
+
+/// What the exponents of the points depend on: for each quad a constant per point, and for each dimension 1/width κ
+/// and κ m per point.
+#[derive(Clone, Copy)]
+pub(super) struct Widths<'a> {
     pub base: &'a [f64],
-    pub psi2: *mut f64,
+    pub kappa: &'a [f64],
+    pub shift: &'a [f64],
+    pub dim: usize,
+}
+
+impl Widths<'_> {
+    /// κ and κ m in dimension `q` of point `g` of a quad.
+    #[inline(always)]
+    unsafe fn of<L: Lanes>(&self, quad: usize, q: usize, g: usize) -> (L::V, L::V) {
+        let at = (quad * self.dim + q) * QUAD + g;
+        // SAFETY: passed on to the caller.
+        unsafe { (L::splat(self.kappa[at]), L::splat(self.shift[at])) }
+    }
+}
+
+/// Numbers per point and centre: a row a point.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    pub at: *mut f64,
+    pub stride: usize,
+}
+
+impl Rows {
+    /// Where point `g` of a quad has its number for centre `p`.
+    #[inline(always)]
+    unsafe fn of(self, quad: usize, g: usize, p: usize) -> *mut f64 {
+        // SAFETY: passed on to the caller.
+        unsafe { self.at.add((quad * QUAD + g) * self.stride + p) }
+    }
+}
+
+/// How many points there are: one, or some quads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Points {
+    One,
+    Quads(usize),
+}
+
+impl Points {
+    /// Rows that are written.
+    pub(super) fn rows(self) -> usize {
+        match self {
+            Points::One => 1,
+            Points::Quads(n) => n * QUAD,
+        }
+    }
+}
+
+/// Writes a job's body for one point or for quads.
+macro_rules! for_points {
+    ($points:expr, $self:ident.$body:ident::<$lanes:ident>) => {
+        match $points {
+            Points::One => $self.$body::<$lanes, 1>(1),
+            Points::Quads(n) => $self.$body::<$lanes, QUAD>(n),
+        }
+    };
+}
+
+/// `out = exp(table + base − Σ_q ((c_q − m_q) κ_q)²)` for every centre c and point, and, if there are weights,
+/// `dots = Σ_c weights_d out` for each of them.
+pub(super) struct ExpSweep<'a> {
+    pub points: Points,
+    pub centres: Centres,
+    pub widths: Widths<'a>,
+    pub table: *const f64,
+    pub out: Rows,
+    /// Zero past the last centre.
+    pub weights: &'a [Vec<f64>],
+    /// Per quad and weight [`QUAD`] sums.
+    pub dots: &'a mut [f64],
 }
 
 impl ExpSweep<'_> {
-    /// Rows in order: what a vector writes past the end of its row is overwritten by the next one.
     #[inline(always)]
-    unsafe fn sweep<L: Lanes, const G: usize>(&self) {
+    unsafe fn sweep<L: Lanes, const G: usize>(&mut self, quads: usize) {
         const { assert!(L::N <= PAD) };
-        let (m, dim, row, packed) = (self.m, self.dim, row_len(self.m), tri::packed_len(self.m) + PAD);
+        self.dots.fill(0.0);
+        for strip in self.centres.strips() {
+            for quad in 0..quads {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    self.exponentials::<L, G>(quad, strip.clone());
+                    for d in 0..self.weights.len() {
+                        let sums = self.dot::<L, G>(quad, d, strip.clone());
+                        let at = (quad * self.weights.len() + d) * QUAD;
+                        self.dots[at..at + QUAD].iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn exponentials<L: Lanes, const G: usize>(&self, quad: usize, strip: Range<usize>) {
+        let Self { centres, widths, .. } = *self;
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut p = 0;
-            for i in 0..m {
-                let mut base = [L::splat(0.0); G];
-                for (g, base) in base.iter_mut().enumerate() {
-                    *base = L::splat(self.base[g] + *self.gamma.add(g * row + i));
+            let base: [L::V; G] = std::array::from_fn(|g| L::splat(widths.base[quad * QUAD + g]));
+            for p in strip.step_by(L::N) {
+                let table = L::load(self.table.add(p));
+                let mut exponent: [L::V; G] = std::array::from_fn(|g| L::add(table, base[g]));
+                for q in 0..centres.dim {
+                    let centre = L::load(centres.at.add(q * centres.stride + p));
+                    for (g, exponent) in exponent.iter_mut().enumerate() {
+                        let (kappa, shift) = widths.of::<L>(quad, q, g);
+                        let u = L::mul_sub(centre, kappa, shift);
+                        *exponent = L::neg_mul_add(u, u, *exponent);
+                    }
                 }
-                let mut j = i;
-                while j < m {
-                    let table = L::load(self.pairs.add(p + j - i));
-                    let mut exponent = [table; G];
-                    for g in 0..G {
-                        let start = L::add(base[g], L::load(self.gamma.add(g * row + j)));
-                        exponent[g] = L::add(exponent[g], start);
-                    }
-                    for q in 0..dim {
-                        for (g, exponent) in exponent.iter_mut().enumerate() {
-                            let w = self.w.add((g * (dim + 1) + q + 1) * row);
-                            *exponent = L::neg_mul_add(L::splat(*w.add(i)), L::load(w.add(j)), *exponent);
-                        }
-                    }
-                    for (g, exponent) in exponent.into_iter().enumerate() {
-                        L::store(self.psi2.add(g * packed + p + j - i), L::exp(exponent));
-                    }
-                    j += L::N;
+                let left = centres.len - p;
+                for (g, exponent) in exponent.into_iter().enumerate() {
+                    let (at, value) = (self.out.of(quad, g, p), L::exp(exponent));
+                    if left < L::N { L::store_part(at, value, left) } else { L::store(at, value) }
                 }
-                p += m - i;
             }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn dot<L: Lanes, const G: usize>(&self, quad: usize, d: usize, strip: Range<usize>) -> [f64; QUAD] {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut acc = [[L::splat(0.0); G]; 2];
+            for (k, p) in strip.step_by(L::N).enumerate() {
+                let weight = L::load(self.weights[d].as_ptr().add(p));
+                for (g, acc) in acc[k % 2].iter_mut().enumerate() {
+                    *acc = L::mul_add(weight, L::load(self.out.of(quad, g, p)), *acc);
+                }
+            }
+            lane_sums::<L, G>(std::array::from_fn(|g| L::add(acc[0][g], acc[1][g])))
         }
     }
 }
@@ -58,283 +172,284 @@ impl Job for ExpSweep<'_> {
     type Output = ();
 
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
+    unsafe fn run<L: Lanes>(mut self) {
         // SAFETY: passed on to the caller.
-        unsafe {
-            if self.base.len() == GROUP {
-                self.sweep::<L, GROUP>();
-            } else {
-                self.sweep::<L, 1>();
-            }
-        }
+        unsafe { for_points!(self.points, self.sweep::<L>) }
     }
 }
 
-/// ⟨B, Ψ₂⟩ of one or [`GROUP`] points for one output.
-pub(super) struct Dots {
-    pub len: usize,
-    pub b: *const f64,
-    pub psi2: *const f64,
-    pub count: usize,
-    pub stride: usize,
+/// The sum of the lanes of each vector; zeros follow.
+#[inline(always)]
+unsafe fn lane_sums<L: Lanes, const G: usize>(v: [L::V; G]) -> [f64; QUAD] {
+    // SAFETY: passed on to the caller.
+    unsafe { L::sum4(std::array::from_fn(|g| if g < G { v[g] } else { L::splat(0.0) })) }
 }
 
-impl Dots {
+/// What the adjoint of an [`ExpSweep`] leaves of each point, per quad one row of [`QUAD`] numbers a quantity: Σ F, then
+/// Σ F u_q for every q, then Σ F u_q², where u_q = (c_q − m_q) κ_q.
+pub(super) struct PointSums<'a> {
+    pub sums: &'a mut [f64],
+    pub dim: usize,
+}
+
+impl PointSums<'_> {
+    pub(super) const fn len(dim: usize, quads: usize) -> usize {
+        (2 * dim + 1) * quads * QUAD
+    }
+
     #[inline(always)]
-    unsafe fn sweep<L: Lanes, const G: usize>(&self) -> [f64; GROUP] {
+    unsafe fn add<L: Lanes, const G: usize>(&mut self, quad: usize, row: usize, sums: [L::V; G]) {
+        let at = (quad * (2 * self.dim + 1) + row) * QUAD;
         // SAFETY: passed on to the caller.
-        unsafe {
-            let mut acc = [[L::splat(0.0); G]; 2];
-            let mut p = 0;
-            while p + 2 * L::N <= self.len {
-                for (half, acc) in acc.iter_mut().enumerate() {
-                    let at = p + half * L::N;
-                    let b = L::load(self.b.add(at));
-                    for (g, acc) in acc.iter_mut().enumerate() {
-                        *acc = L::mul_add(b, L::load(self.psi2.add(g * self.stride + at)), *acc);
+        let sums = unsafe { lane_sums::<L, G>(sums) };
+        self.sums[at..at + QUAD].iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+    }
+}
+
+/// The adjoint of an [`ExpSweep`] for F = ∂/∂(exponent): the sums over centres are added to `sums`, those over points,
+/// Σ_n F u_q κ_q, to `centres_bar` (tables like the centres').
+struct Levers<'a, 'b> {
+    centres: Centres,
+    widths: Widths<'a>,
+    sums: &'b mut PointSums<'a>,
+    centres_bar: *mut f64,
+}
+
+impl Levers<'_, '_> {
+    /// For the centres of a strip; `f` is where each point of the quad has F of the first of them.
+    #[inline(always)]
+    unsafe fn strip<L: Lanes, const G: usize>(&mut self, quad: usize, strip: Range<usize>, f: [*const f64; G]) {
+        let Self { centres, widths, .. } = *self;
+        for q in 0..centres.dim {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let (mut first, mut second) = ([L::splat(0.0); G], [L::splat(0.0); G]);
+                let widths: [_; G] = std::array::from_fn(|g| widths.of::<L>(quad, q, g));
+                for p in strip.clone().step_by(L::N) {
+                    let at = q * centres.stride + p;
+                    let centre = L::load(centres.at.add(at));
+                    let mut bar = L::load(self.centres_bar.add(at));
+                    for g in 0..G {
+                        let (kappa, shift) = widths[g];
+                        let u = L::mul_sub(centre, kappa, shift);
+                        let lever = L::mul(L::load(f[g].add(p - strip.start)), u);
+                        first[g] = L::add(first[g], lever);
+                        second[g] = L::mul_add(lever, u, second[g]);
+                        bar = L::mul_add(lever, kappa, bar);
                     }
+                    L::store(self.centres_bar.add(at), bar);
                 }
-                p += 2 * L::N;
+                self.sums.add::<L, G>(quad, 1 + q, first);
+                self.sums.add::<L, G>(quad, 1 + centres.dim + q, second);
             }
-            while p < self.len {
-                let left = self.len - p;
-                let b = if left < L::N { L::load_part(self.b.add(p), left) } else { L::load(self.b.add(p)) };
-                for (g, acc) in acc[0].iter_mut().enumerate() {
-                    // Beyond the triangle Ψ₂ holds finite leftovers, and b is 0 there.
-                    *acc = L::mul_add(b, L::load(self.psi2.add(g * self.stride + p)), *acc);
-                }
-                p += L::N;
-            }
-            let mut out = [0.0; GROUP];
-            for g in 0..G {
-                out[g] = L::sum(L::add(acc[0][g], acc[1][g]));
-            }
-            out
         }
     }
 }
 
-impl Job for Dots {
-    type Output = [f64; GROUP];
+/// The adjoint of an [`ExpSweep`] for given F, one row a point, which must be zero past the last centre.
+pub(super) struct LeverSweep<'a> {
+    pub points: Points,
+    pub centres: Centres,
+    pub widths: Widths<'a>,
+    pub f: Rows,
+    pub sums: PointSums<'a>,
+    pub centres_bar: *mut f64,
+}
 
+impl LeverSweep<'_> {
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) -> [f64; GROUP] {
-        // SAFETY: passed on to the caller.
-        unsafe { if self.count == GROUP { self.sweep::<L, GROUP>() } else { self.sweep::<L, 1>() } }
+    unsafe fn sweep<L: Lanes, const G: usize>(&mut self, quads: usize) {
+        let Self { centres, widths, f, centres_bar, .. } = *self;
+        self.sums.sums.fill(0.0);
+        for strip in centres.strips() {
+            for quad in 0..quads {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    let mut total = [L::splat(0.0); G];
+                    for p in strip.clone().step_by(L::N) {
+                        for (g, total) in total.iter_mut().enumerate() {
+                            *total = L::add(*total, L::load(f.of(quad, g, p)));
+                        }
+                    }
+                    self.sums.add::<L, G>(quad, 0, total);
+                    let rows = std::array::from_fn(|g| f.of(quad, g, strip.start).cast_const());
+                    let mut levers = Levers { centres, widths, sums: &mut self.sums, centres_bar };
+                    levers.strip::<L, G>(quad, strip.clone(), rows);
+                }
+            }
+        }
     }
 }
 
-/// Packed symmetric matrices, one a point, and the vectors they are multiplied with: `count` rows of [`row_len`] a point.
-#[derive(Clone, Copy)]
-pub(super) struct Products {
-    pub matrix: *mut f64,
-    pub count: usize,
-    pub vectors: *const f64,
-    pub out: *mut f64,
-}
-
-/// All of the adjoint that visits every pair, for one or [`GROUP`] points:
-///
-/// ```text
-/// F = ½ (Σ_d b_d B_d) ∘ Ψ₂       C̄_d += Σ_n b_d Ψ₂       Σ_n F       F [1, w_1, …]       Ψ₂ [A_1, …]
-/// ```
-/// In the products every row adds its share to the entries of its columns and to its own entry, so that the diagonal is
-/// counted twice. Of F only half the diagonal's weight is in store, since B's diagonal is not doubled: twice is right.
-pub(super) struct WeighAndMultiply<'a> {
-    pub m: usize,
-    pub count: usize,
-    pub half_coef: &'a [f64],
-    pub b: &'a [Vec<f64>],
-    pub c: &'a mut [Vec<f64>],
-    pub pairs: *mut f64,
-    pub f: Products,
-    pub psi2: Products,
-}
-
-impl Job for WeighAndMultiply<'_> {
+impl Job for LeverSweep<'_> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
         // SAFETY: passed on to the caller.
-        unsafe {
-            if self.count == GROUP {
-                self.sweep::<L, GROUP>();
-            } else {
-                self.sweep::<L, 1>();
-            }
-        }
+        unsafe { for_points!(self.points, self.sweep::<L>) }
     }
 }
 
-impl WeighAndMultiply<'_> {
-    /// The first four vectors while F is formed, the others four at a time from what was stored.
+/// The adjoint of Σ_nd b_nd ⟨B_d, Ψ₂⟩ through Ψ₂:
+///
+/// ```text
+/// F = ½ (Σ_d b_d B_d) ∘ Ψ₂       C̄_d += Σ_n b_d Ψ₂       pairs += Σ_n F       and what `Levers` does with F
+/// ```
+pub(super) struct WeighSweep<'a> {
+    pub points: Points,
+    pub centres: Centres,
+    pub widths: Widths<'a>,
+    pub psi2: Rows,
+    /// ½ b, per quad and output [`QUAD`] numbers.
+    pub half_coef: &'a [f64],
+    pub b: &'a [Vec<f64>],
+    pub c: &'a mut [Vec<f64>],
+    pub pairs: *mut f64,
+    /// F of a strip: [`QUAD`] rows of [`STRIP`].
+    pub f: *mut f64,
+    pub sums: PointSums<'a>,
+    pub centres_bar: *mut f64,
+}
+
+impl Job for WeighSweep<'_> {
+    type Output = ();
+
     #[inline(always)]
-    unsafe fn sweep<L: Lanes, const G: usize>(&mut self) {
-        const { assert!(L::N <= PAD) };
-        let row = row_len(self.m);
-        let (f_stride, y_stride) = (self.f.count * row, self.psi2.count * row);
+    unsafe fn run<L: Lanes>(mut self) {
         // SAFETY: passed on to the caller.
-        unsafe {
-            let (of_f, of_psi2) = match (self.f.count, self.psi2.count) {
-                (2, 1) => (2, self.first::<L, G, 2, 1>()),
-                (2, _) => (2, self.first::<L, G, 2, 2>()),
-                _ => (3, self.first::<L, G, 3, 1>()),
-            };
-            let packed = tri::packed_len(self.m) + PAD;
-            for g in 0..G {
-                let (mut f, mut psi2) = (self.f, self.psi2);
-                f.matrix = f.matrix.add(g * packed);
-                f.vectors = f.vectors.add(g * f_stride);
-                f.out = f.out.add(g * f_stride);
-                psi2.matrix = psi2.matrix.add(g * packed);
-                psi2.out = psi2.out.add(g * y_stride);
-                f.advance(of_f, row);
-                psi2.advance(of_psi2, row);
-                while f.count + psi2.count > 0 {
-                    let matrix = if f.count > 0 { &mut f } else { &mut psi2 };
-                    let some = matrix.count.min(4);
-                    match some {
-                        1 => rows::<L, 1>(self.m, *matrix),
-                        2 => rows::<L, 2>(self.m, *matrix),
-                        3 => rows::<L, 3>(self.m, *matrix),
-                        _ => rows::<L, 4>(self.m, *matrix),
-                    }
-                    matrix.advance(some, row);
+        unsafe { for_points!(self.points, self.sweep::<L>) }
+    }
+}
+
+impl WeighSweep<'_> {
+    #[inline(always)]
+    unsafe fn sweep<L: Lanes, const G: usize>(&mut self, quads: usize) {
+        let Self { centres, widths, centres_bar, .. } = *self;
+        self.sums.sums.fill(0.0);
+        for strip in centres.strips() {
+            for quad in 0..quads {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    let total = self.weigh::<L, G>(quad, strip.clone());
+                    self.sums.add::<L, G>(quad, 0, total);
+                    let rows = std::array::from_fn(|g| self.f.add(g * STRIP).cast_const());
+                    let mut levers = Levers { centres, widths, sums: &mut self.sums, centres_bar };
+                    levers.strip::<L, G>(quad, strip.clone(), rows);
                 }
             }
         }
     }
 
-    /// Forms and stores F, adds to C̄ and Σ F, and does the first F_ vectors of F and P_ of Ψ₂. Returns P_.
+    /// F of a strip of pairs, kept in `f` and added to C̄ and the pair sums. Returns Σ F.
     #[inline(always)]
-    unsafe fn first<L: Lanes, const G: usize, const F_: usize, const P_: usize>(&mut self) -> usize {
-        let (m, row, packed) = (self.m, row_len(self.m), tri::packed_len(self.m) + PAD);
-        let (f, psi2, n_f, n_y) = (self.f, self.psi2, self.f.count, self.psi2.count);
-        // F is read again only if there are more vectors.
-        let keep = n_f > F_;
+    unsafe fn weigh<L: Lanes, const G: usize>(&mut self, quad: usize, strip: Range<usize>) -> [L::V; G] {
+        let d_out = self.b.len();
+        let coefs = self.half_coef[quad * d_out * QUAD..][..d_out * QUAD].as_chunks::<QUAD>().0;
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut p = 0;
-            for i in 0..m {
-                let mut dots = [[L::splat(0.0); 4]; G];
-                for Chunk { j, from, to } in chunks::<L>(i, m) {
-                    // In the first chunk this points into the row before: those lanes are zero in Ψ₂ and so in all sums.
-                    let at = p + j - i;
-                    let mut psi = [L::splat(0.0); G];
-                    let mut weight = [L::splat(0.0); G];
-                    for (g, psi) in psi.iter_mut().enumerate() {
-                        *psi = L::load_window(psi2.matrix.add(g * packed + at), from, to);
-                    }
-                    let coefs = self.half_coef.as_chunks::<G>().0;
-                    for ((b, c), coef) in self.b.iter().zip(self.c.iter_mut()).zip(coefs) {
-                        let (b, c) = (L::load(b.as_ptr().add(at)), c.as_mut_ptr().add(at));
-                        let mut sum = L::splat(0.0);
-                        for g in 0..G {
-                            let coef = L::splat(coef[g]);
-                            weight[g] = L::mul_add(coef, b, weight[g]);
-                            sum = L::mul_add(coef, psi[g], sum);
-                        }
-                        L::store(c, L::mul_add(L::splat(2.0), sum, L::load(c)));
-                    }
-                    let mut total = L::load(self.pairs.add(at));
+            let mut total = [L::splat(0.0); G];
+            for p in strip.clone().step_by(L::N) {
+                let psi: [L::V; G] = std::array::from_fn(|g| L::load(self.psi2.of(quad, g, p)));
+                let mut weight = [L::splat(0.0); G];
+                for ((b, c), coef) in self.b.iter().zip(self.c.iter_mut()).zip(coefs) {
+                    let (b, c) = (L::load(b.as_ptr().add(p)), c.as_mut_ptr().add(p));
+                    let mut sum = L::splat(0.0);
                     for g in 0..G {
-                        let x = L::mul(weight[g], psi[g]);
-                        total = L::add(total, x);
-                        if keep {
-                            // What is written past the end of the row, the next row overwrites.
-                            L::store_from(f.matrix.add(g * packed + at), x, from);
-                        }
-                        for q in 0..F_ {
-                            let vector = (g * n_f + q) * row;
-                            let own = L::splat(*f.vectors.add(vector + i));
-                            let (v, out) = (f.vectors.add(vector + j), f.out.add(vector + j));
-                            dots[g][q] = L::mul_add(x, L::load(v), dots[g][q]);
-                            L::store(out, L::mul_add(x, own, L::load(out)));
-                        }
-                        for q in 0..P_ {
-                            let own = L::splat(*psi2.vectors.add(q * row + i));
-                            let (v, out) = (psi2.vectors.add(q * row + j), psi2.out.add((g * n_y + q) * row + j));
-                            dots[g][F_ + q] = L::mul_add(psi[g], L::load(v), dots[g][F_ + q]);
-                            L::store(out, L::mul_add(psi[g], own, L::load(out)));
-                        }
+                        let coef = L::splat(coef[g]);
+                        weight[g] = L::mul_add(coef, b, weight[g]);
+                        sum = L::mul_add(coef, psi[g], sum);
                     }
-                    L::store(self.pairs.add(at), total);
+                    L::store(c, L::mul_add(L::splat(2.0), sum, L::load(c)));
                 }
-                for (g, dots) in dots.into_iter().enumerate() {
-                    let sums = L::sum4(dots);
-                    for q in 0..F_ {
-                        *f.out.add((g * n_f + q) * row + i) += sums[q];
-                    }
-                    for q in 0..P_ {
-                        *psi2.out.add((g * n_y + q) * row + i) += sums[F_ + q];
-                    }
+                let mut pairs = L::load(self.pairs.add(p));
+                for g in 0..G {
+                    let f = L::mul(weight[g], psi[g]);
+                    pairs = L::add(pairs, f);
+                    total[g] = L::add(total[g], f);
+                    L::store(self.f.add(g * STRIP + p - strip.start), f);
                 }
-                p += m - i;
+                L::store(self.pairs.add(p), pairs);
             }
+            total
         }
-        P_
     }
 }
 
-/// Length of a row of M numbers: whole vectors, and room for one more.
-pub(super) fn row_len(m: usize) -> usize {
-    m.next_multiple_of(PAD) + PAD
+/// y = X a for a packed symmetric X, in two parts to be added: what entries give to their columns, and to their rows.
+pub(super) struct PackedProduct {
+    pub m: usize,
+    pub matrix: *const f64,
+    /// [`row_len`](super::row_len) numbers, zero beyond M.
+    pub vector: *const f64,
+    /// [`row_len`](super::row_len) numbers each; the first must be zero at the start.
+    pub columns: *mut f64,
+    pub rows: *mut f64,
 }
 
-/// Columns `j + from` to `j + to` of a row of the triangle.
-struct Chunk {
-    j: usize,
-    from: usize,
-    to: usize,
-}
+/// Rows of X that are taken together, so that the columns are loaded and stored once for all of them.
+const TOGETHER: usize = 4;
 
-/// Columns `i` to `m` in chunks that begin at multiples of the vector length. What one row stores the next row loads
-/// again: from the same places, or the processor cannot pass it on.
-#[inline(always)]
-fn chunks<L: Lanes>(i: usize, m: usize) -> impl Iterator<Item = Chunk> {
-    let start = i / L::N * L::N;
-    (start..m).step_by(L::N).map(move |j| Chunk { j, from: i.saturating_sub(j), to: L::N.min(m - j) })
-}
-
-impl Products {
-    /// Leaves out the first `n` vectors.
-    ///
-    /// # Safety
-    /// There must be as many.
+impl PackedProduct {
+    /// Rows `i` to `i + TOGETHER`, the first of which begins at `start` of the triangle; i is O more than a multiple of
+    /// the vector length. Returns where the next rows begin.
     #[inline(always)]
-    unsafe fn advance(&mut self, n: usize, row: usize) {
-        self.count -= n;
-        // SAFETY: passed on to the caller.
+    unsafe fn rows<L: Lanes, const O: usize>(&self, i: usize, start: usize) -> usize {
+        let m = self.m;
+        // SAFETY: passed on to the caller. Past the end of a row stands the next one: there `vector` is zero, and columns
+        // beyond M are never read. Rows beyond the last are the last again, with zero weight.
         unsafe {
-            self.vectors = self.vectors.add(n * row);
-            self.out = self.out.add(n * row);
+            // Entry (i + r, j) stands at row[r] + j.
+            let (mut row, mut at) = ([self.matrix; TOGETHER], start);
+            for (r, row) in row.iter_mut().enumerate() {
+                *row = self.matrix.add(at).wrapping_sub(i + r);
+                if i + r + 1 < m {
+                    at += m - i - r;
+                }
+            }
+            let own: [L::V; TOGETHER] = std::array::from_fn(|r| L::splat(*self.vector.add(i + r)));
+            let mut dots = [L::splat(0.0); TOGETHER];
+            // The chunk that holds the diagonal: entries left of it belong to other rows.
+            let j = i - O;
+            let (a, mut y) = (L::load(self.vector.add(j)), L::load(self.columns.add(j)));
+            for r in 0..TOGETHER {
+                let x = row[r].wrapping_add(j);
+                dots[r] = L::mul_add(L::load_from(x, O + r), a, dots[r]);
+                y = L::mul_add(L::load_from(x, O + r + 1), own[r], y);
+            }
+            L::store(self.columns.add(j), y);
+            for j in (j + L::N..m).step_by(L::N) {
+                let (a, mut y) = (L::load(self.vector.add(j)), L::load(self.columns.add(j)));
+                for r in 0..TOGETHER {
+                    let x = L::load(row[r].wrapping_add(j));
+                    dots[r] = L::mul_add(x, a, dots[r]);
+                    y = L::mul_add(x, own[r], y);
+                }
+                L::store(self.columns.add(j), y);
+            }
+            let sums = L::sum4(dots);
+            std::ptr::copy_nonoverlapping(sums.as_ptr(), self.rows.add(i), TOGETHER);
+            at
         }
     }
 }
 
-/// The products of one point's matrix with the first Q vectors.
-#[inline(always)]
-unsafe fn rows<L: Lanes, const Q: usize>(m: usize, product: Products) {
-    let row = row_len(m);
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let mut p = 0;
-        for i in 0..m {
-            let mut dots = [L::splat(0.0); 4];
-            for Chunk { j, from, to } in chunks::<L>(i, m) {
-                let x = L::load_window(product.matrix.add(p + j - i), from, to);
-                for (q, dot) in dots.iter_mut().enumerate().take(Q) {
-                    let own = L::splat(*product.vectors.add(q * row + i));
-                    let (v, out) = (product.vectors.add(q * row + j), product.out.add(q * row + j));
-                    *dot = L::mul_add(x, L::load(v), *dot);
-                    L::store(out, L::mul_add(x, own, L::load(out)));
+impl Job for PackedProduct {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        const { assert!((L::N == TOGETHER || L::N == 2 * TOGETHER) && L::N <= PAD) };
+        let mut start = 0;
+        for i in (0..self.m).step_by(L::N) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                start = self.rows::<L, 0>(i, start);
+                if L::N > TOGETHER && i + TOGETHER < self.m {
+                    start = self.rows::<L, TOGETHER>(i + TOGETHER, start);
                 }
             }
-            for (q, sum) in L::sum4(dots).into_iter().enumerate().take(Q) {
-                *product.out.add(q * row + i) += sum;
-            }
-            p += m - i;
         }
+        debug_assert!(start <= tri::packed_len(self.m));
     }
 }

@@ -15,7 +15,8 @@
 mod atoms;
 mod eq;
 mod eq_jobs;
-pub(crate) mod eq_sweep;
+mod eq_sweep;
+pub(crate) mod group;
 mod linear;
 mod matern;
 mod quadrature;
@@ -31,6 +32,7 @@ pub use sum::Sum;
 use crate::error::{Result, expect_positive};
 use crate::linalg::{Mat, axpy, tri};
 use crate::param::{Block, BlockMut, Domain, Parameters};
+use crate::simd::{Aligned, PAD};
 use serde::{Deserialize, Serialize};
 
 /// ∂F/∂Z (M × D) and ∂F/∂(natural parameters) of one kernel.
@@ -62,10 +64,10 @@ impl KernelGrad {
 pub struct PsiTables {
     /// The inducing inputs, M × D.
     pub z: Mat,
-    /// Their transpose, D × M.
-    pub(crate) z_t: Mat,
-    /// The transpose in units of the lengthscales, D × M.
-    pub(crate) scaled_t: Mat,
+    /// Their transpose, D rows of [`row_len`].
+    pub(crate) points: Aligned,
+    /// The midpoints ½(z_i + z_j) of the packed pairs i ≤ j, D rows with room for vectors to read past the end.
+    pub(crate) midpoints: Aligned,
     /// A law's own numbers for each packed pair i ≤ j, with room for vectors to read past the end.
     pub(crate) pairs: Vec<f64>,
     /// The atoms of a law that consists of them.
@@ -121,8 +123,10 @@ pub struct PsiSums {
     /// A law's own sums over points for each packed pair i ≤ j, turned into gradients by [`Law::finish`]; with room
     /// for vectors to write zeros past the end.
     pub(crate) pairs: Vec<f64>,
-    /// A law's own gradient with respect to Zᵀ, D × M, turned over by [`Law::finish`].
-    pub(crate) z_t: Mat,
+    /// A law's own sums over points for Zᵀ, D rows of [`row_len`], turned into gradients by [`Law::finish`].
+    pub(crate) points: Aligned,
+    /// The same for the midpoints of pairs, D rows like those of the tables.
+    pub(crate) midpoints: Aligned,
     /// Working matrix.
     pub(crate) scratch: Mat,
 }
@@ -132,10 +136,16 @@ impl PsiSums {
     pub fn zeros(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
         Self {
             grad: KernelGrad::zeros(n_inducing, dim_in, n_params),
-            pairs: vec![0.0; tri::packed_len(n_inducing) + crate::simd::PAD],
-            z_t: Mat::zeros(dim_in, n_inducing),
+            pairs: vec![0.0; tri::packed_len(n_inducing) + PAD],
+            points: Aligned::zeros(dim_in * row_len(n_inducing)),
+            midpoints: Aligned::zeros(dim_in * (tri::packed_len(n_inducing) + PAD)),
             scratch: Mat::default(),
         }
+    }
+
+    /// The same for a layer whose inputs are known, which has no Ψ₂.
+    pub fn without_pairs(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
+        Self { grad: KernelGrad::zeros(n_inducing, dim_in, n_params), ..Self::default() }
     }
 
     /// Sets everything to zero, keeping the allocations.
@@ -143,14 +153,16 @@ impl PsiSums {
         self.grad.z.fill_zero();
         self.grad.params.fill(0.0);
         self.pairs.fill(0.0);
-        self.z_t.fill_zero();
+        self.points.fill(0.0);
+        self.midpoints.fill(0.0);
     }
 
     /// Adds another block's sums.
     pub fn add(&mut self, other: &PsiSums) {
         self.grad.add(&other.grad);
         axpy(1.0, &other.pairs, &mut self.pairs);
-        self.z_t.add_scaled(1.0, &other.z_t);
+        axpy(1.0, &other.points, &mut self.points);
+        axpy(1.0, &other.midpoints, &mut self.midpoints);
     }
 }
 
@@ -190,6 +202,11 @@ pub trait Law: Parameters {
 
     /// Builds the tables for inducing inputs `z`.
     fn prepare(&self, z: &Mat, tables: &mut PsiTables);
+
+    /// Builds at least what [`Law::gram`] and [`Law::cross_prepared`] need of them: enough where all inputs are known.
+    fn prepare_known(&self, z: &Mat, tables: &mut PsiTables) {
+        self.prepare(z, tables);
+    }
 
     /// The expectations for one point.
     fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi);
@@ -304,6 +321,10 @@ impl Law for Kernel {
         on_law!(self, law => law.prepare(z, tables))
     }
 
+    fn prepare_known(&self, z: &Mat, tables: &mut PsiTables) {
+        on_law!(self, law => law.prepare_known(z, tables))
+    }
+
     fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
         on_law!(self, law => law.psi(tables, mean, var, psi))
     }
@@ -340,6 +361,11 @@ impl Law for Kernel {
     fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
         on_law!(self, law => law.finish(tables, sums, grad))
     }
+}
+
+/// Length of a row of M numbers in a table: whole vectors, and room for one more.
+pub(crate) fn row_len(m: usize) -> usize {
+    m.next_multiple_of(PAD) + PAD
 }
 
 /// The blocks of a law of Σ_q (x_q − x'_q)²/ℓ_q² and a signal variance: lengthscales, then the variance.

@@ -4,7 +4,7 @@
 //! L Lᵀ = K_zz + jitter,   u = L v,   prior v ~ N(0, I)
 //! ```
 
-use super::{Layer, LayerGrad, LayerSums};
+use super::{Inputs, Layer, LayerGrad, LayerSums};
 use crate::error::Result;
 use crate::kernel::{Law, PsiTables};
 use crate::linalg::{Cholesky, Jitter, Mat};
@@ -36,9 +36,9 @@ impl Inducing {
     ///
     /// # Errors
     /// [`crate::Error::NotPositiveDefinite`] if K_zz cannot be factored even with the largest jitter.
-    pub fn new(layer: &Layer, jitter: Jitter) -> Result<Self> {
+    pub fn new(layer: &Layer, inputs: Inputs, jitter: Jitter) -> Result<Self> {
         let mut out = Self::default();
-        out.refill(layer, jitter)?;
+        out.refill(layer, inputs, jitter)?;
         Ok(out)
     }
 
@@ -46,8 +46,11 @@ impl Inducing {
     ///
     /// # Errors
     /// As [`Inducing::new`].
-    pub fn refill(&mut self, layer: &Layer, jitter: Jitter) -> Result<()> {
-        layer.kernel.prepare(&layer.z, &mut self.tables);
+    pub fn refill(&mut self, layer: &Layer, inputs: Inputs, jitter: Jitter) -> Result<()> {
+        match inputs {
+            Inputs::Known => layer.kernel.prepare_known(&layer.z, &mut self.tables),
+            Inputs::Random => layer.kernel.prepare(&layer.z, &mut self.tables),
+        }
         layer.kernel.gram(&self.tables, &mut self.kzz);
         self.chol.refill_with_jitter(&self.kzz, jitter, "K_zz")?;
         self.chol.inverse_into(&mut self.kzz_inv);

@@ -8,6 +8,7 @@ use super::{Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR};
 use crate::kernel::Law;
 use crate::linalg::tile::{Left, Part, product};
 use crate::linalg::{Mat, axpy, dot, tri};
+use crate::simd::wide;
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]
@@ -74,30 +75,27 @@ impl KnownTape {
         sums: &mut LayerSums,
     ) {
         let (mean_bar, var_bar) = bar;
-        let (n_rows, m, d_out) = (x.rows(), layer.n_inducing(), layer.dim_out);
+        let (n_rows, d_out) = (x.rows(), layer.dim_out);
         // k̄ = mean_bar · A, then 2 b C k
         product(&mut self.k_bar, false, Left::plain(mean_bar, Part::Full), (&projection.a, Part::Full), Part::Full);
+        // Σ g̃ = Σ a k
+        product(&mut sums.a, true, Left::transposed(mean_bar, Part::Full), (&self.k, Part::Full), Part::Full);
         for d in 0..d_out {
-            self.weighted.reset(n_rows, m);
             for n in 0..n_rows {
                 sums.noise_var += var_bar[(n, d)];
                 sums.floored += usize::from(self.floored[n * d_out + d]);
-                let b = self.passed(var_bar, n, d);
-                axpy(2.0 * b, self.k_c[d].row(n), self.k_bar.row_mut(n));
-                axpy(b, self.k.row(n), self.weighted.row_mut(n));
+                axpy(2.0 * self.passed(var_bar, n, d), self.k_c[d].row(n), self.k_bar.row_mut(n));
             }
             // C̄ = Σ b k kᵀ
+            let floored = &self.floored;
+            weigh(&mut self.weighted, &self.k, |n| if floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] });
             let left = Left::transposed(&self.weighted, Part::Full);
             product(&mut self.square, false, left, (&self.k, Part::Full), Part::Upper);
             add_packed(&self.square, &mut sums.c[d]);
-            // g̃ = a k, and the sums of g̃ and g̃ g̃ᵀ
-            self.weighted.fill_zero();
-            for n in 0..n_rows {
-                axpy(mean_bar[(n, d)], self.k.row(n), self.weighted.row_mut(n));
-                axpy(1.0, self.weighted.row(n), sums.a.row_mut(d));
-            }
+            // Σ g̃ g̃ᵀ = Σ a² k kᵀ
+            weigh(&mut self.weighted, &self.k, |n| mean_bar[(n, d)] * mean_bar[(n, d)]);
             let left = Left::transposed(&self.weighted, Part::Full);
-            product(&mut sums.outer[d], true, left, (&self.weighted, Part::Full), Part::Upper);
+            product(&mut sums.outer[d], true, left, (&self.k, Part::Full), Part::Upper);
         }
         layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, &mut self.k_bar, &mut sums.psi);
         for n in 0..n_rows {
@@ -109,6 +107,17 @@ impl KnownTape {
     /// ∂F/∂v of a point and output, or 0 where the variance was held at the floor.
     fn passed(&self, var_bar: &Mat, n: usize, d: usize) -> f64 {
         if self.floored[n * var_bar.cols() + d] { 0.0 } else { var_bar[(n, d)] }
+    }
+}
+
+/// The rows of `k`, each times its weight.
+fn weigh(out: &mut Mat, k: &Mat, weight: impl Fn(usize) -> f64) {
+    if (out.rows(), out.cols()) != (k.rows(), k.cols()) {
+        out.reset(k.rows(), k.cols());
+    }
+    for n in 0..k.rows() {
+        let (w, entries) = (weight(n), out.row_mut(n).iter_mut().zip(k.row(n)));
+        wide(|| entries.for_each(|(out, k)| *out = w * k));
     }
 }
 

@@ -18,6 +18,22 @@ use crate::linalg::Mat;
 use crate::param::{Block, BlockMut, Domain, Parameters};
 use serde::{Deserialize, Serialize};
 
+/// What a layer is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inputs {
+    /// Data: the first layer.
+    Known,
+    /// The Gaussian outputs of the layer below.
+    Random,
+}
+
+impl Inputs {
+    /// What layer `l` of a network is given.
+    pub fn of(l: usize) -> Self {
+        if l == 0 { Inputs::Known } else { Inputs::Random }
+    }
+}
+
 /// Mean function of a layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

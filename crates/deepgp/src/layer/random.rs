@@ -7,28 +7,25 @@
 //! by the laws of total expectation and variance; N(m', diag v') is the input, independent in its dimensions.
 
 use super::{Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR};
-use crate::kernel::eq_sweep::{EqSweep, GROUP};
-use crate::kernel::{InputBar, Kernel, Law, Psi};
+use crate::kernel::group::{Group, GroupBar, group_size};
 use crate::linalg::tile::{Left, Part, product};
-use crate::linalg::{Mat, axpy, dot, tri};
+use crate::linalg::{Mat, axpy, dot};
+use crate::pass::BLOCK;
+use crate::simd::wide;
 
 /// What the adjoint needs of the forward pass of a group of points, the output moments, and ∂F/∂(output moments).
 #[derive(Debug, Clone)]
 pub struct RandomTape {
     /// Number of points in the group.
     n: usize,
-    /// ψ₀, ψ₁, ξ per point; Ψ₂ too where the kernel has no sweep.
-    psi: Vec<Psi>,
-    psi_bar: Psi,
-    /// Ψ₂ of exponentiated quadratic kernels.
-    sweep: EqSweep,
+    /// ψ₀, ψ₁, ξ, Ψ₂ of the points.
+    group: Group,
+    group_bar: GroupBar,
     /// ⟨B, Ψ₂⟩ per point and output, and its coefficient in the adjoint.
     quadratic: Mat,
     /// m_f per point and output.
     gp_mean: Mat,
     floored: Vec<bool>,
-    /// Ψ₂ A of one point and output.
-    psi2_a: Vec<f64>,
     /// g̃ of the block's points so far, one matrix (points × M) per output.
     g: Vec<Mat>,
     /// Output means, points × D_out.
@@ -42,23 +39,23 @@ pub struct RandomTape {
 }
 
 impl RandomTape {
-    /// Most points in a group.
-    pub const GROUP: usize = GROUP;
+    /// How many points are best taken together through these layers.
+    pub fn group_size(layers: &[Layer]) -> usize {
+        layers.iter().map(|l| group_size(l.n_inducing())).min().unwrap_or(BLOCK).min(BLOCK)
+    }
 
-    /// A tape for points of this layer.
-    pub fn new(layer: &Layer) -> Self {
+    /// A tape for up to `capacity` points of this layer.
+    pub fn new(layer: &Layer, capacity: usize) -> Self {
         let (m, d_in, d_out) = (layer.n_inducing(), layer.dim_in(), layer.dim_out);
         let want_xi = layer.mean.weights().is_some();
-        let outputs = || Mat::zeros(GROUP, d_out);
+        let outputs = || Mat::zeros(capacity, d_out);
         Self {
             n: 0,
-            psi: vec![Psi::zeros(m, d_in, want_xi); GROUP],
-            psi_bar: Psi::zeros(m, d_in, want_xi),
-            sweep: EqSweep::default(),
+            group: Group::new(&layer.kernel, capacity, m, d_out, want_xi),
+            group_bar: GroupBar::zeros(capacity, m, d_in, want_xi),
             quadratic: outputs(),
             gp_mean: outputs(),
-            floored: vec![false; GROUP * d_out],
-            psi2_a: vec![0.0; m],
+            floored: vec![false; capacity * d_out],
             g: vec![Mat::default(); d_out],
             mean: outputs(),
             var: outputs(),
@@ -67,7 +64,7 @@ impl RandomTape {
         }
     }
 
-    /// Output moments for the first `n` ≤ [`RandomTape::GROUP`] rows of the input moments.
+    /// Output moments for the first `n` rows of the input moments, as many as there is room for or fewer.
     ///
     /// Cost: O(M² (D_in + D_out)) a point, M²/2 of it exponentials.
     pub fn forward(
@@ -79,24 +76,11 @@ impl RandomTape {
         n: usize,
     ) {
         let (mean, var) = input;
-        self.n = n;
-        match &layer.kernel {
-            Kernel::Eq(law) => {
-                self.sweep.resize(layer.n_inducing(), layer.dim_in(), layer.dim_out);
-                self.sweep.forward(law, &inducing.tables, &projection.b, (mean, var, n), &mut self.quadratic);
-                for (g, psi) in self.psi[..n].iter_mut().enumerate() {
-                    law.psi1(&inducing.tables, mean.row(g), var.row(g), psi);
-                }
-            }
-            kernel => {
-                for (g, psi) in self.psi[..n].iter_mut().enumerate() {
-                    kernel.psi(&inducing.tables, mean.row(g), var.row(g), psi);
-                    for (d, b) in projection.b.iter().enumerate() {
-                        self.quadratic[(g, d)] = dot(&b[..psi.psi2.len()], &psi.psi2);
-                    }
-                }
-            }
+        if !self.group.fits(&layer.kernel) {
+            *self = Self::new(layer, self.mean.rows());
         }
+        self.n = n;
+        self.group.forward(&layer.kernel, &inducing.tables, &projection.b, (mean, var, n), &mut self.quadratic);
         for g in 0..n {
             self.moments(layer, projection, (mean.row(g), var.row(g)), g);
         }
@@ -104,23 +88,23 @@ impl RandomTape {
 
     /// The output moments of point `g` from its expectations.
     fn moments(&mut self, layer: &Layer, projection: &Projection, input: (&[f64], &[f64]), g: usize) {
-        let (psi, (mean, var)) = (&self.psi[g], input);
+        let ((mean, var), psi0) = (input, self.group.psi0(&layer.kernel, g));
         for d in 0..layer.dim_out {
             let a = projection.a.row(d);
             // m_f = ψ₁ A,   v_f = ψ₀ + ⟨B, Ψ₂⟩ − m_f²
-            let m_f = dot(&psi.psi1, a);
-            let mut v = psi.psi0 + self.quadratic[(g, d)] - m_f * m_f;
+            let m_f = dot(self.group.psi1(g), a);
+            let mut v = psi0 + self.quadratic[(g, d)] - m_f * m_f;
             let mut m = m_f;
             if let Some(w) = layer.mean.weights() {
                 for q in 0..layer.dim_in() {
                     let w_q = w[(q, d)];
                     if w_q != 0.0 {
                         m += w_q * mean[q];
-                        v += w_q * (w_q * var[q] + 2.0 * dot(psi.xi.row(q), a));
+                        v += w_q * (w_q * var[q] + 2.0 * dot(self.group.xi(g, q), a));
                     }
                 }
             }
-            let floor = VARIANCE_FLOOR * psi.psi0;
+            let floor = VARIANCE_FLOOR * psi0;
             // Written so that NaN stays NaN.
             let below = v < floor;
             self.floored[g * layer.dim_out + d] = below;
@@ -146,85 +130,69 @@ impl RandomTape {
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut LayerSums,
     ) {
-        let (mean_in, var_in) = input;
-        let (mean_in_bar, var_in_bar) = input_bar;
         let (n, d_out) = (self.n, layer.dim_out);
+        self.group_bar.clear(n);
         for g in 0..n {
-            mean_in_bar.row_mut(g).fill(0.0);
-            var_in_bar.row_mut(g).fill(0.0);
+            input_bar.0.row_mut(g).fill(0.0);
+            input_bar.1.row_mut(g).fill(0.0);
             for d in 0..d_out {
                 let (held, b) = (self.floored[g * d_out + d], self.var_bar[(g, d)]);
                 sums.noise_var += b;
                 sums.floored += usize::from(held);
-                self.quadratic[(g, d)] = if held { 0.0 } else { b };
+                let b = if held { 0.0 } else { b };
+                self.quadratic[(g, d)] = b;
+                self.group_bar.psi0[g] += b;
+                axpy(self.pull(g, d), projection.a.row(d), self.group_bar.psi1(g));
             }
         }
-        if let Kernel::Eq(law) = &layer.kernel {
-            let weights = (&projection.a, &projection.b[..]);
-            let bars = (&mut *mean_in_bar, &mut *var_in_bar);
-            self.sweep.backward(law, weights, var_in, n, &self.quadratic, &mut sums.c, bars, &mut sums.psi);
+        if let Some(w) = layer.mean.weights() {
+            self.mean_backward(w, projection, (&mut *input_bar.0, &mut *input_bar.1));
         }
+        self.group.backward(
+            &layer.kernel,
+            &inducing.tables,
+            (&projection.a, &projection.b),
+            (input.0, input.1, n),
+            (&self.group_bar, &self.quadratic),
+            &mut sums.c,
+            input_bar,
+            &mut sums.psi,
+        );
         for g in 0..n {
-            let (mean, var) = (mean_in.row(g), var_in.row(g));
-            let input_bar = InputBar { mean: mean_in_bar.row_mut(g), var: var_in_bar.row_mut(g) };
-            self.point_backward(layer, inducing, projection, (mean, var), input_bar, g, sums);
+            for d in 0..d_out {
+                let (pull, twice_b) = (self.pull(g, d), 2.0 * self.quadratic[(g, d)]);
+                let g_row = self.g[d].push_row(layer.n_inducing());
+                let terms = g_row.iter_mut().zip(self.group.psi1(g).iter().zip(self.group.psi2_a(g, d)));
+                wide(|| terms.for_each(|(g, (psi1, psi2_a))| *g = pull * psi1 + twice_b * psi2_a));
+                if let Some(w) = layer.mean.weights() {
+                    for q in 0..layer.dim_in() {
+                        axpy(twice_b * w[(q, d)], self.group.xi(g, q), g_row);
+                    }
+                }
+                axpy(1.0, g_row, sums.a.row_mut(d));
+            }
         }
     }
 
-    /// All of the adjoint of point `g` that a sweep does not do.
-    #[expect(clippy::too_many_arguments, reason = "the arguments of `backward` for one point")]
-    fn point_backward(
-        &mut self,
-        layer: &Layer,
-        inducing: &Inducing,
-        projection: &Projection,
-        (mean, var): (&[f64], &[f64]),
-        input_bar: InputBar<'_>,
-        g: usize,
-        sums: &mut LayerSums,
-    ) {
-        let swept = matches!(layer.kernel, Kernel::Eq(_));
-        let psi = &mut self.psi[g];
-        let bar = &mut self.psi_bar;
-        bar.psi0 = 0.0;
-        bar.psi1.fill(0.0);
-        bar.xi.fill_zero();
-        if !swept {
-            bar.psi2.fill(0.0);
-        }
-        for d in 0..layer.dim_out {
-            let (a_row, a, b) = (projection.a.row(d), self.mean_bar[(g, d)], self.quadratic[(g, d)]);
-            let pull = a - 2.0 * b * self.gp_mean[(g, d)];
-            bar.psi0 += b;
-            axpy(pull, a_row, &mut bar.psi1);
-            let psi2_a = if swept {
-                self.sweep.psi2_a(g, d)
-            } else {
-                axpy(b, &projection.b[d], &mut bar.psi2);
-                axpy(b, &psi.psi2, &mut sums.c[d]);
-                tri::packed_mul(&psi.psi2, a_row, &mut self.psi2_a);
-                &self.psi2_a
-            };
-            let g_row = self.g[d].push_row(a_row.len());
-            for ((g, psi1), psi2_a) in g_row.iter_mut().zip(&psi.psi1).zip(psi2_a) {
-                *g = pull * psi1 + 2.0 * b * psi2_a;
-            }
-            if let Some(w) = layer.mean.weights() {
-                for q in 0..layer.dim_in() {
+    /// a − 2 b m_f of a point and output.
+    fn pull(&self, g: usize, d: usize) -> f64 {
+        self.mean_bar[(g, d)] - 2.0 * self.quadratic[(g, d)] * self.gp_mean[(g, d)]
+    }
+
+    /// The adjoint through a linear mean: ξ̄_q = Σ_d 2 b W_q A, and the mean's own share of ∂F/∂(input moments).
+    fn mean_backward(&mut self, w: &Mat, projection: &Projection, input_bar: (&mut Mat, &mut Mat)) {
+        for g in 0..self.n {
+            for d in 0..w.cols() {
+                let (a, b) = (self.mean_bar[(g, d)], self.quadratic[(g, d)]);
+                for q in 0..w.rows() {
                     let w_q = w[(q, d)];
                     if w_q != 0.0 {
-                        axpy(2.0 * b * w_q, psi.xi.row(q), g_row);
-                        axpy(2.0 * b * w_q, a_row, bar.xi.row_mut(q));
-                        input_bar.mean[q] += w_q * a;
-                        input_bar.var[q] += w_q * w_q * b;
+                        axpy(2.0 * b * w_q, projection.a.row(d), self.group_bar.xi_mut(g, q));
+                        input_bar.0[(g, q)] += w_q * a;
+                        input_bar.1[(g, q)] += w_q * w_q * b;
                     }
                 }
             }
-            axpy(1.0, g_row, sums.a.row_mut(d));
-        }
-        match &layer.kernel {
-            Kernel::Eq(law) => law.psi1_adjoint(&inducing.tables, mean, var, psi, bar, input_bar, &mut sums.psi),
-            kernel => kernel.psi_adjoint(&inducing.tables, mean, var, psi, bar, input_bar, &mut sums.psi),
         }
     }
 

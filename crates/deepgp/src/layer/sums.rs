@@ -1,6 +1,6 @@
 //! Sums over points that a layer's adjoint and its site updates need: all that a block of points leaves behind.
 
-use super::Layer;
+use super::{Inputs, Layer};
 use crate::kernel::{KernelGrad, PsiSums};
 use crate::linalg::tile::{Part, mirror};
 use crate::linalg::{Mat, axpy, tri};
@@ -50,13 +50,16 @@ pub struct LayerSums {
 
 impl LayerSums {
     /// Zeros of the right shape.
-    pub fn zeros(layer: &Layer) -> Self {
+    pub fn zeros(layer: &Layer, inputs: Inputs) -> Self {
         let (m, d_out) = (layer.n_inducing(), layer.dim_out);
         Self {
             a: Mat::zeros(d_out, m),
             c: vec![vec![0.0; tri::packed_len(m) + PAD]; d_out],
             outer: vec![Mat::zeros(m, m); d_out],
-            psi: PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
+            psi: match inputs {
+                Inputs::Known => PsiSums::without_pairs(m, layer.dim_in(), layer.kernel.n_params()),
+                Inputs::Random => PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
+            },
             noise_var: 0.0,
             floored: 0,
         }
@@ -86,14 +89,27 @@ impl LayerSums {
         self.floored += other.floored;
     }
 
-    /// Σ g̃ g̃ᵀ of output `d` as a full symmetric matrix.
-    pub fn outer_full(&self, d: usize, full: &mut Mat) {
+    /// Σ g̃ g̃ᵀ − 2b Ψ₂ of output `d` as a full symmetric matrix.
+    pub fn curvature_full(&self, d: usize, full: &mut Mat) {
         full.clone_from(&self.outer[d]);
+        self.add_packed(d, -2.0, full);
         mirror(full, Part::Upper);
     }
 
-    /// Σ b Ψ₂ of output `d` as a full symmetric matrix.
-    pub fn c_full(&self, d: usize, full: &mut Mat) {
-        tri::unpack(&self.c[d], full);
+    /// `scale` · Σ b Ψ₂ of output `d` as a full symmetric matrix.
+    pub fn c_full(&self, d: usize, scale: f64, full: &mut Mat) {
+        let m = self.a.cols();
+        full.reset(m, m);
+        self.add_packed(d, scale, full);
+        mirror(full, Part::Upper);
+    }
+
+    /// Adds `scale` · Σ b Ψ₂ of output `d` to the upper triangle of `full`.
+    fn add_packed(&self, d: usize, scale: f64, full: &mut Mat) {
+        let (m, mut p) = (full.rows(), 0);
+        for i in 0..m {
+            axpy(scale, &self.c[d][p..p + m - i], &mut full.row_mut(i)[i..]);
+            p += m - i;
+        }
     }
 }

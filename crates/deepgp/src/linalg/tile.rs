@@ -1,20 +1,21 @@
 //! Small dense products, Cholesky factors and triangular solves on register tiles.
 //!
-//! At the sizes of inducing inputs (M = 20 to 200) a general library spends more time on packing and dispatch than on
-//! arithmetic (docs/DESIGN.md). Here a tile of 4 rows × 3 vectors of the result stays in registers while the inner index
-//! runs; triangular factors only shorten its range. All matrices are row-major with their number of columns as stride.
+//! At the sizes of inducing inputs (M = 20 to 500) a general library spends more time on packing and dispatch than on
+//! arithmetic (docs/DESIGN.md). Here a tile of up to 8 rows × 3 vectors of the result stays in registers while the inner
+//! index runs; triangular factors only shorten its range. Factorisations go by panels of rows: what a panel does to the
+//! rows below it is a product. All matrices are row-major.
 
 use super::Mat;
 use crate::simd::{Job, Lanes, run};
 use std::ops::Range;
 
-/// Rows of a tile.
+/// Rows of a tile of a factorisation.
 const ROWS: usize = 4;
 /// Vectors of a tile.
 const VECTORS: usize = 3;
-
-/// Up to this size matrices are handled here, above it by the library (docs/DESIGN.md).
-const SMALL: usize = 64;
+/// Rows of a panel; a matrix of up to [`ONE_PANEL`] rows is a single one.
+const PANEL: usize = 48;
+const ONE_PANEL: usize = 72;
 
 /// Where a matrix has entries, or which part of a result is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,22 +73,17 @@ pub fn product(out: &mut Mat, add: bool, a: Left<'_>, b: (&Mat, Part), part: Par
     } else if (out.rows(), out.cols()) != (rows, b.cols()) {
         out.reset(rows, b.cols());
     }
-    // Square ones only: the library adds in another order when a factor has a single row, and a row of a tall product
-    // must not depend on how many rows there are.
-    let square = rows == inner && inner == b.cols();
-    if square && inner > SMALL && (a.part, b_part, part) == (Part::Full, Part::Full, Part::Full) {
-        super::dense::gemm(out, add, a.matrix, a.transposed, b);
-        return;
-    }
     let job = Product {
         a: a.view(),
         a_part: a.part,
         b: b.as_slice().as_ptr(),
+        b_stride: b.cols(),
         b_part,
         out: out.as_mut_slice().as_mut_ptr(),
+        out_stride: b.cols(),
         size: (rows, b.cols(), inner),
         part,
-        add,
+        mode: if add { Mode::Add } else { Mode::Set },
     };
     // SAFETY: the pointers cover rows × inner, inner × cols and rows × cols numbers, as just checked, and `out` is
     // borrowed mutably, so it does not overlap the others.
@@ -127,11 +123,35 @@ pub fn cholesky_upper(a: &mut Mat, inv_diag: &mut Vec<f64>) -> Result<(), usize>
     assert_eq!(m, a.cols(), "the matrix must be square");
     inv_diag.clear();
     inv_diag.resize(m, 0.0);
-    if m > SMALL {
-        return super::dense::cholesky_upper(a, inv_diag);
+    let (a, inv_diag) = (a.as_mut_slice().as_mut_ptr(), inv_diag.as_mut_ptr());
+    for panel in panels(m) {
+        let end = panel.end;
+        // SAFETY: the pointers cover M × M and M numbers; the product reads the panel and writes rows below it.
+        unsafe {
+            run(Factor { a, inv_diag, m, panel: panel.clone() })?;
+            // A −= Uᵀ U for the rows below.
+            let u = a.add(panel.start * m + end);
+            run(Product {
+                a: Strided { data: u, row: 1, inner: m },
+                a_part: Part::Full,
+                b: u,
+                b_stride: m,
+                b_part: Part::Full,
+                out: a.add(end * m + end),
+                out_stride: m,
+                size: (m - end, m - end, panel.len()),
+                part: Part::Upper,
+                mode: Mode::Subtract,
+            });
+        }
     }
-    // SAFETY: the pointers cover M × M and M numbers.
-    unsafe { run(Factor { a: a.as_mut_slice().as_mut_ptr(), inv_diag: inv_diag.as_mut_ptr(), m }) }
+    Ok(())
+}
+
+/// The rows of an M × M matrix in panels.
+fn panels(m: usize) -> impl Iterator<Item = Range<usize>> {
+    let height = if m <= ONE_PANEL { m.max(1) } else { PANEL };
+    (0..m).step_by(height).map(move |start| start..(start + height).min(m))
 }
 
 /// Solves UᵀX = R in place for a lower triangular right-hand side, with U and `inv_diag` from [`cholesky_upper`].
@@ -143,9 +163,27 @@ pub fn cholesky_upper(a: &mut Mat, inv_diag: &mut Vec<f64>) -> Result<(), usize>
 pub fn solve_lower_in_place(u: &Mat, inv_diag: &[f64], x: &mut Mat) {
     let m = u.rows();
     assert_eq!((m, m, m, m), (u.cols(), x.rows(), x.cols(), inv_diag.len()), "sizes must agree");
-    let job = Solve { u: u.as_slice().as_ptr(), inv_diag: inv_diag.as_ptr(), x: x.as_mut_slice().as_mut_ptr(), m };
-    // SAFETY: the pointers cover M × M, M and M × M numbers.
-    unsafe { run(job) }
+    let (u, inv_diag, x) = (u.as_slice().as_ptr(), inv_diag.as_ptr(), x.as_mut_slice().as_mut_ptr());
+    for panel in panels(m) {
+        let end = panel.end;
+        // SAFETY: the pointers cover M × M and M numbers; the product reads rows of the panel and writes rows below it.
+        unsafe {
+            run(Solve { u, inv_diag, x, m, panel: panel.clone() });
+            // R −= Uᵀ X for the rows below.
+            run(Product {
+                a: Strided { data: u.add(panel.start * m + end), row: 1, inner: m },
+                a_part: Part::Full,
+                b: x.add(panel.start * m),
+                b_stride: m,
+                b_part: Part::Full,
+                out: x.add(end * m),
+                out_stride: m,
+                size: (m - end, end, panel.len()),
+                part: Part::Full,
+                mode: Mode::Subtract,
+            });
+        }
+    }
 }
 
 /// A matrix read by broadcasting single entries: (i, k) stands at `data[i · row + k · inner]`.
@@ -220,15 +258,25 @@ fn column_tiles(columns: Range<usize>, lanes: usize) -> impl Iterator<Item = (us
     })
 }
 
+/// What becomes of the result of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Set,
+    Add,
+    Subtract,
+}
+
 struct Product {
     a: Strided,
     a_part: Part,
     b: *const f64,
+    b_stride: usize,
     b_part: Part,
     out: *mut f64,
+    out_stride: usize,
     size: (usize, usize, usize),
     part: Part,
-    add: bool,
+    mode: Mode,
 }
 
 impl Job for Product {
@@ -237,8 +285,14 @@ impl Job for Product {
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
         let (rows, cols, inner) = self.size;
-        for i in (0..rows).step_by(ROWS) {
-            let height = ROWS.min(rows - i);
+        let mut i = 0;
+        while i < rows {
+            let height = match rows - i {
+                8.. if L::N >= 8 => 8,
+                4.. => 4,
+                2.. => 2,
+                _ => 1,
+            };
             let wanted = match self.part {
                 Part::Full => 0..cols,
                 Part::Lower => 0..cols.min(i + height),
@@ -258,29 +312,50 @@ impl Job for Product {
                     Part::Upper => range.end = range.end.min(end),
                     Part::Full => {}
                 }
-                macro_rules! tile {
-                    ($r:literal, $c:literal, ) => {
-                        // SAFETY: the tile lies inside the matrices that `product` checked.
-                        unsafe {
-                            let a = Strided { data: self.a.data.add(i * self.a.row), ..self.a };
-                            let acc = accumulate::<L, $r, $c>(a, self.b.add(j), cols, range, tail);
-                            for (r, row) in acc.into_iter().enumerate() {
-                                for (c, v) in row.into_iter().enumerate() {
-                                    let at = self.out.add((i + r) * cols + j + c * L::N);
-                                    if c + 1 == $c && tail > 0 {
-                                        let v = if self.add { L::add(L::load_part(at, tail), v) } else { v };
-                                        L::store_part(at, v, tail);
-                                    } else {
-                                        let v = if self.add { L::add(L::load(at), v) } else { v };
-                                        L::store(at, v);
-                                    }
-                                }
-                            }
-                        }
-                    };
+                // SAFETY: the tile lies inside the matrices that were checked.
+                unsafe {
+                    match (height, vectors) {
+                        (8, 3) => self.tile::<L, 8, 3>(i, j, range, tail),
+                        (8, 2) => self.tile::<L, 8, 2>(i, j, range, tail),
+                        (8, _) => self.tile::<L, 8, 1>(i, j, range, tail),
+                        (4, 3) => self.tile::<L, 4, 3>(i, j, range, tail),
+                        (4, 2) => self.tile::<L, 4, 2>(i, j, range, tail),
+                        (4, _) => self.tile::<L, 4, 1>(i, j, range, tail),
+                        (2, 3) => self.tile::<L, 2, 3>(i, j, range, tail),
+                        (2, 2) => self.tile::<L, 2, 2>(i, j, range, tail),
+                        (2, _) => self.tile::<L, 2, 1>(i, j, range, tail),
+                        (_, 3) => self.tile::<L, 1, 3>(i, j, range, tail),
+                        (_, 2) => self.tile::<L, 1, 2>(i, j, range, tail),
+                        (_, _) => self.tile::<L, 1, 1>(i, j, range, tail),
+                    }
                 }
-                with_tile!(height, vectors, tile!());
             }
+            i += height;
+        }
+    }
+}
+
+impl Product {
+    /// R rows × C vectors of the result, from row `i` and column `j` on.
+    #[inline(always)]
+    unsafe fn tile<L: Lanes, const R: usize, const C: usize>(
+        &self,
+        i: usize,
+        j: usize,
+        range: Range<usize>,
+        tail: usize,
+    ) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let a = Strided { data: self.a.data.add(i * self.a.row), ..self.a };
+            let mut acc = accumulate::<L, R, C>(a, self.b.add(j), self.b_stride, range, tail);
+            let at = self.out.add(i * self.out_stride + j);
+            match self.mode {
+                Mode::Set => {}
+                Mode::Add => add_to::<L, R, C>(&mut acc, at, self.out_stride, tail),
+                Mode::Subtract => subtract_from::<L, R, C>(&mut acc, at, self.out_stride, tail),
+            }
+            store::<L, R, C>(acc, at, self.out_stride, tail);
         }
     }
 }
@@ -305,6 +380,26 @@ unsafe fn substitute<L: Lanes, const R: usize, const C: usize>(
             let inv = L::splat(*inv_diag.add(r));
             for c in 0..C {
                 acc[r][c] = L::mul(acc[r][c], inv);
+            }
+        }
+    }
+}
+
+/// Adds R × C vectors from memory.
+#[inline(always)]
+unsafe fn add_to<L: Lanes, const R: usize, const C: usize>(
+    acc: &mut [[L::V; C]; R],
+    from: *const f64,
+    stride: usize,
+    tail: usize,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        for (r, row) in acc.iter_mut().enumerate() {
+            for (c, v) in row.iter_mut().enumerate() {
+                let at = from.add(r * stride + c * L::N);
+                let old = if c + 1 == C && tail > 0 { L::load_part(at, tail) } else { L::load(at) };
+                *v = L::add(old, *v);
             }
         }
     }
@@ -353,28 +448,30 @@ unsafe fn store<L: Lanes, const R: usize, const C: usize>(
     }
 }
 
+/// Factors the rows of a panel, given that the rows above have been subtracted.
 struct Factor {
     a: *mut f64,
     inv_diag: *mut f64,
     m: usize,
+    panel: Range<usize>,
 }
 
 impl Job for Factor {
     type Output = Result<(), usize>;
 
-    /// Row block I of U: U_I = U_II⁻ᵀ (A_I − Σ_{k<I} U_kIᵀ U_k), columns from I on.
+    /// Row block I of U: U_I = U_II⁻ᵀ (A_I − Σ_{k<I} U_kIᵀ U_k), columns from I on, k in the panel.
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) -> Result<(), usize> {
-        let Factor { a, inv_diag, m } = self;
-        for i in (0..m).step_by(ROWS) {
-            let height = ROWS.min(m - i);
+        let Factor { a, inv_diag, m, panel } = self;
+        for i in panel.clone().step_by(ROWS) {
+            let height = ROWS.min(panel.end - i);
             for (tile, (j, vectors, tail)) in column_tiles(i..m, L::N).enumerate() {
                 macro_rules! tile {
                     ($r:literal, $c:literal, ) => {
                         // SAFETY: all pointers stay inside the M × M matrix and the M diagonal entries.
                         unsafe {
                             let left = Strided { data: a.add(i), row: 1, inner: m };
-                            let mut acc = accumulate::<L, $r, $c>(left, a.add(j), m, 0..i, tail);
+                            let mut acc = accumulate::<L, $r, $c>(left, a.add(j), m, panel.start..i, tail);
                             subtract_from::<L, $r, $c>(&mut acc, a.add(i * m + j), m, tail);
                             if tile == 0 {
                                 // The block on the diagonal: factor it by scalars before its rows are solved.
@@ -446,29 +543,33 @@ unsafe fn restore_block<const R: usize>(a: *mut f64, stride: usize, block: &[[f6
     }
 }
 
+/// Solves the rows of a panel, given that the rows above have been subtracted.
 struct Solve {
     u: *const f64,
     inv_diag: *const f64,
     x: *mut f64,
     m: usize,
+    panel: Range<usize>,
 }
 
 impl Job for Solve {
     type Output = ();
 
-    /// Row block I of X: X_I = U_II⁻ᵀ (R_I − Σ_{k<I} U_kIᵀ X_k), columns up to I; X_kj has entries for k ≥ j.
+    /// Row block I of X: X_I = U_II⁻ᵀ (R_I − Σ_{k<I} U_kIᵀ X_k), columns up to I, k in the panel; X_kj has entries for
+    /// k ≥ j.
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let Solve { u, inv_diag, x, m } = self;
-        for i in (0..m).step_by(ROWS) {
-            let height = ROWS.min(m - i);
+        let Solve { u, inv_diag, x, m, panel } = self;
+        for i in panel.clone().step_by(ROWS) {
+            let height = ROWS.min(panel.end - i);
             for (j, vectors, tail) in column_tiles(0..i + height, L::N) {
                 macro_rules! tile {
                     ($r:literal, $c:literal, ) => {
                         // SAFETY: all pointers stay inside the matrices that `solve_lower_in_place` checked.
                         unsafe {
                             let left = Strided { data: u.add(i), row: 1, inner: m };
-                            let mut acc = accumulate::<L, $r, $c>(left, x.add(j), m, j.min(i)..i, tail);
+                            let mut acc =
+                                accumulate::<L, $r, $c>(left, x.add(j), m, j.min(i).max(panel.start)..i, tail);
                             subtract_from::<L, $r, $c>(&mut acc, x.add(i * m + j), m, tail);
                             substitute::<L, $r, $c>(&mut acc, u.add(i * m + i), m, inv_diag.add(i));
                             store::<L, $r, $c>(acc, x.add(i * m + j), m, tail);
@@ -562,7 +663,7 @@ mod tests {
     }
 
     fn check_factor_and_inverse_rebuild_the_matrix() {
-        for m in (1..=70).chain([129]) {
+        for m in (1..=100).chain([129, 200]) {
             let root = pseudo_random(m, m + 3, 5);
             let mut a = Mat::default();
             mul(&mut a, &root, Op::Id, &root, Op::T);

@@ -4,6 +4,7 @@
 //! derivative with respect to the stored entries, so an off-diagonal one counts for (i, j) and (j, i) together.
 
 use super::Mat;
+use super::tile::{Part, mirror};
 
 /// Number of stored entries, M(M+1)/2.
 pub const fn packed_len(m: usize) -> usize {
@@ -30,12 +31,10 @@ pub fn unpack(packed: &[f64], full: &mut Mat) {
     let m = full.rows();
     let mut p = 0;
     for i in 0..m {
-        for j in i..m {
-            full[(i, j)] = packed[p];
-            full[(j, i)] = packed[p];
-            p += 1;
-        }
+        full.row_mut(i)[i..].copy_from_slice(&packed[p..p + m - i]);
+        p += m - i;
     }
+    mirror(full, Part::Upper);
 }
 
 /// `y = X a` for a packed symmetric X.

@@ -19,6 +19,13 @@ impl Aligned {
     pub(crate) fn zeros(len: usize) -> Self {
         Self { lines: vec![Line([0.0; 8]); len.div_ceil(8)], len }
     }
+
+    /// Makes it `len` numbers long; all are zero if it was not.
+    pub(crate) fn resize(&mut self, len: usize) {
+        if self.len != len {
+            *self = Self::zeros(len);
+        }
+    }
 }
 
 impl Deref for Aligned {

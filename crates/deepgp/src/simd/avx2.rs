@@ -51,12 +51,8 @@ impl Lanes for Avx2 {
         unsafe { _mm256_maskstore_pd(p, mask(n), v) }
     }
     #[inline(always)]
-    unsafe fn load_window(p: *const f64, from: usize, to: usize) -> __m256d {
-        unsafe { _mm256_maskload_pd(p, _mm256_andnot_si256(mask(from), mask(to))) }
-    }
-    #[inline(always)]
-    unsafe fn store_from(p: *mut f64, v: __m256d, from: usize) {
-        unsafe { _mm256_maskstore_pd(p, _mm256_andnot_si256(mask(from), mask(4)), v) }
+    unsafe fn load_from(p: *const f64, from: usize) -> __m256d {
+        unsafe { _mm256_maskload_pd(p, _mm256_andnot_si256(mask(from), mask(4))) }
     }
     #[inline(always)]
     unsafe fn add(a: __m256d, b: __m256d) -> __m256d {
@@ -73,6 +69,10 @@ impl Lanes for Avx2 {
     #[inline(always)]
     unsafe fn mul_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d {
         unsafe { _mm256_fmadd_pd(a, b, c) }
+    }
+    #[inline(always)]
+    unsafe fn mul_sub(a: __m256d, b: __m256d, c: __m256d) -> __m256d {
+        unsafe { _mm256_fmsub_pd(a, b, c) }
     }
     #[inline(always)]
     unsafe fn neg_mul_add(a: __m256d, b: __m256d, c: __m256d) -> __m256d {

@@ -43,12 +43,8 @@ impl Lanes for Avx512 {
         unsafe { _mm512_mask_storeu_pd(p, (1_u8 << n) - 1, v) }
     }
     #[inline(always)]
-    unsafe fn load_window(p: *const f64, from: usize, to: usize) -> __m512d {
-        unsafe { _mm512_maskz_loadu_pd((0xff_u8 << from) & (0xff_u8 >> (8 - to)), p) }
-    }
-    #[inline(always)]
-    unsafe fn store_from(p: *mut f64, v: __m512d, from: usize) {
-        unsafe { _mm512_mask_storeu_pd(p, 0xff_u8 << from, v) }
+    unsafe fn load_from(p: *const f64, from: usize) -> __m512d {
+        unsafe { _mm512_maskz_loadu_pd((0xff_u16 << from) as u8, p) }
     }
     #[inline(always)]
     unsafe fn add(a: __m512d, b: __m512d) -> __m512d {
@@ -65,6 +61,10 @@ impl Lanes for Avx512 {
     #[inline(always)]
     unsafe fn mul_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d {
         unsafe { _mm512_fmadd_pd(a, b, c) }
+    }
+    #[inline(always)]
+    unsafe fn mul_sub(a: __m512d, b: __m512d, c: __m512d) -> __m512d {
+        unsafe { _mm512_fmsub_pd(a, b, c) }
     }
     #[inline(always)]
     unsafe fn neg_mul_add(a: __m512d, b: __m512d, c: __m512d) -> __m512d {

@@ -40,10 +40,8 @@ pub(crate) trait Lanes: Copy {
     unsafe fn load_part(p: *const f64, n: usize) -> Self::V;
     /// The first `n` < N lanes to memory.
     unsafe fn store_part(p: *mut f64, v: Self::V, n: usize);
-    /// Numbers `from` ≤ i < `to` ≤ N from memory, the other lanes 0; only those are read.
-    unsafe fn load_window(p: *const f64, from: usize, to: usize) -> Self::V;
-    /// Lanes `from` ≤ i < N to memory.
-    unsafe fn store_from(p: *mut f64, v: Self::V, from: usize);
+    /// Numbers `from` ≤ i < N from memory, the other lanes 0; only those are read.
+    unsafe fn load_from(p: *const f64, from: usize) -> Self::V;
     /// a + b.
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     /// a − b.
@@ -52,6 +50,8 @@ pub(crate) trait Lanes: Copy {
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
     /// a · b + c.
     unsafe fn mul_add(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// a · b − c.
+    unsafe fn mul_sub(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// c − a · b.
     unsafe fn neg_mul_add(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// Sum of the lanes, in a fixed order.

@@ -45,14 +45,8 @@ impl Lanes for Portable {
         }
     }
     #[inline(always)]
-    unsafe fn load_window(p: *const f64, from: usize, to: usize) -> [f64; 4] {
-        std::array::from_fn(|i| if (from..to).contains(&i) { unsafe { p.add(i).read() } } else { 0.0 })
-    }
-    #[inline(always)]
-    unsafe fn store_from(p: *mut f64, v: [f64; 4], from: usize) {
-        for (i, x) in v.into_iter().enumerate().skip(from) {
-            unsafe { p.add(i).write(x) }
-        }
+    unsafe fn load_from(p: *const f64, from: usize) -> [f64; 4] {
+        std::array::from_fn(|i| if i < from { 0.0 } else { unsafe { p.add(i).read() } })
     }
     #[inline(always)]
     unsafe fn add(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
@@ -69,6 +63,10 @@ impl Lanes for Portable {
     #[inline(always)]
     unsafe fn mul_add(a: [f64; 4], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
         std::array::from_fn(|i| fused(a[i], b[i], c[i]))
+    }
+    #[inline(always)]
+    unsafe fn mul_sub(a: [f64; 4], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
+        std::array::from_fn(|i| fused(a[i], b[i], -c[i]))
     }
     #[inline(always)]
     unsafe fn neg_mul_add(a: [f64; 4], b: [f64; 4], c: [f64; 4]) -> [f64; 4] {
