@@ -44,8 +44,8 @@ impl Widths<'_> {
     #[inline(always)]
     unsafe fn of<L: Lanes>(&self, quad: usize, q: usize, g: usize) -> (L::V, L::V) {
         let at = (quad * self.dim + q) * QUAD + g;
-        // SAFETY: passed on to the caller.
-        unsafe { (L::splat(self.kappa[at]), L::splat(self.shift[at])) }
+        // SAFETY: passed on to the caller: there is a number for every dimension and point.
+        unsafe { (L::splat(*self.kappa.get_unchecked(at)), L::splat(*self.shift.get_unchecked(at))) }
     }
 }
 
