@@ -39,17 +39,61 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    pub fn push(&mut self, text: &str) {
+    /// Most bytes of text in one column of one chunk or page: a dictionary lets small files claim a lot.
+    const MAX_BYTES: usize = 1 << 29;
+
+    fn push(&mut self, text: &str) -> Option<()> {
         self.text.push_str(text);
         self.ends.push(self.text.len());
+        (self.text.len() <= Self::MAX_BYTES).then_some(())
     }
 
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    pub fn get(&self, i: usize) -> &str {
+    fn get(&self, i: usize) -> &str {
         slice(&self.text, &self.ends, i)
+    }
+}
+
+impl Column {
+    /// A column of texts without entries.
+    pub fn texts() -> Self {
+        Self::Texts(Texts::default())
+    }
+
+    /// A column of the same kind without entries.
+    pub fn empty(&self) -> Self {
+        match self {
+            Self::Numbers(_) => Self::Numbers(Vec::new()),
+            Self::Texts(_) => Self::texts(),
+            Self::Missing => Self::Missing,
+        }
+    }
+
+    /// Appends a missing entry.
+    pub fn push_missing(&mut self) {
+        match self {
+            Self::Numbers(values) => values.push(f64::NAN),
+            Self::Texts(texts) => _ = texts.push(""),
+            Self::Missing => {}
+        }
+    }
+
+    /// Appends a text to a column of texts; `None` if it grows beyond measure or is of another kind.
+    pub fn push_text(&mut self, text: &str) -> Option<()> {
+        match self {
+            Self::Texts(texts) => texts.push(text),
+            Self::Numbers(_) | Self::Missing => None,
+        }
+    }
+
+    /// Appends entry `i` of a column of the same kind; `None` if there is none, or the texts grow beyond measure.
+    pub fn push_from(&mut self, other: &Self, i: usize) -> Option<()> {
+        match (self, other) {
+            (Self::Numbers(values), Self::Numbers(others)) => values.push(*others.get(i)?),
+            (Self::Texts(texts), Self::Texts(others)) => texts.push((i < others.ends.len()).then(|| others.get(i))?)?,
+            (Self::Missing, Self::Missing) => {}
+            _ => return None,
+        }
+        Some(())
     }
 }
 

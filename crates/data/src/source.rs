@@ -75,15 +75,16 @@ impl Source {
         Ok(plain)
     }
 
-    /// A file with the bytes of `content`, which this source has opened: for formats that are read from their end.
-    pub(crate) fn seekable(&self, content: Content) -> Result<File> {
+    /// The bytes of `content`, which this source has opened, in any order: for formats that are read from their end.
+    pub(crate) fn seekable(&self, content: Content) -> Result<Box<dyn ReadSeek>> {
+        let is_file = || std::fs::metadata(&self.label).is_ok_and(|m| m.is_file());
         let file = match &self.origin {
-            Origin::File if !content.is_compressed && std::fs::metadata(&self.label).is_ok_and(|m| m.is_file()) => {
-                File::open(&self.label)
-            }
+            Origin::Memory(bytes) if !content.is_compressed => return Ok(Box::new(Cursor::new(bytes.clone()))),
+            Origin::File if !content.is_compressed && is_file() => File::open(&self.label),
+            Origin::Spooled(spool) if !content.is_compressed => spool.open(),
             _ => Spool::copy(&mut content.into_reader()),
         };
-        file.map_err(|cause| self.fault(cause))
+        Ok(Box::new(file.map_err(|cause| self.fault(cause))?))
     }
 
     pub(crate) fn fault(&self, cause: io::Error) -> Error {
@@ -99,6 +100,11 @@ impl Source {
         })
     }
 }
+
+/// Bytes that can be read in any order.
+pub(crate) trait ReadSeek: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> ReadSeek for T {}
 
 /// A stream of bytes whose beginning can be looked at.
 pub(crate) struct Content {

@@ -1,17 +1,23 @@
 //! Reads a table of any supported format, chunk by chunk, so that it need not fit into memory.
 
+mod arrow;
+mod codec;
+mod damage;
 mod format;
 mod names;
+mod parquet;
 mod sniff;
 mod split;
 mod text;
 
 use crate::cell::Decimal;
 use crate::chunk::Chunk;
-use crate::error::Result;
+use crate::error::{Error, Place, Result};
 use crate::notice::Notice;
 use crate::source::Source;
+use arrow::ArrowReader;
 use format::Format;
+use parquet::ParquetReader;
 use std::path::Path;
 use text::TextReader;
 
@@ -19,6 +25,9 @@ use text::TextReader;
 pub const MAX_COLUMNS: usize = 100_000;
 /// Most bytes that one row of a text file may have.
 pub const MAX_ROW_BYTES: usize = 16 << 20;
+
+/// About this many cells make a chunk of a file that stores columns.
+const CHUNK_CELLS: usize = 1 << 18;
 
 /// Whether the first row of a text file holds the names of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
@@ -57,24 +66,59 @@ pub struct Reader {
 
 enum Body {
     Text(Box<TextReader>),
+    Parquet(ParquetReader),
+    Arrow(ArrowReader),
 }
 
 impl Reader {
-    /// Opens a table and reads the names of its columns: CSV and its kin, plain or compressed by gzip. The format is
-    /// told from the first bytes, not from the name.
+    /// Opens a table and reads the names of its columns: CSV and its kin, Parquet, Arrow files and streams, each plain
+    /// or compressed by gzip. The format is told from the first bytes, not from the name.
     ///
     /// # Errors
-    /// [`Error::Read`](crate::Error::Read), [`Error::Format`](crate::Error::Format),
-    /// [`Error::Empty`](crate::Error::Empty), [`Error::RepeatedName`](crate::Error::RepeatedName), or what is wrong
-    /// with the first row.
+    /// [`Error::Read`], [`Error::Format`], [`Error::Binary`], [`Error::Empty`], [`Error::RepeatedName`], or what is
+    /// wrong with the first row.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
         let content = source.open()?;
-        match Format::of(&content.head, source)? {
+        let (body, names, has_header) = match Format::of(&content.head, source)? {
             Format::Text => {
                 let (text, names, has_header) = TextReader::open(source, content, options)?;
-                let (names, notices) = names::check(names, source)?;
-                Ok(Self { source: source.clone(), names, has_header, notices, body: Body::Text(Box::new(text)) })
+                (Body::Text(Box::new(text)), names, has_header)
             }
+            Format::Parquet => {
+                let parquet = ParquetReader::open(source.seekable(content)?, source.label())?;
+                let names = parquet.names();
+                (Body::Parquet(parquet), names, true)
+            }
+            Format::ArrowFile => {
+                let arrow = ArrowReader::open_file(source.seekable(content)?, source.label())?;
+                let names = arrow.names();
+                (Body::Arrow(arrow), names, true)
+            }
+            Format::ArrowStream => {
+                let arrow = ArrowReader::open_stream(Box::new(content.into_reader()), source.label())?;
+                let names = arrow.names();
+                (Body::Arrow(arrow), names, true)
+            }
+        };
+        if names.is_empty() {
+            return Err(Error::Empty { path: source.label().to_owned(), what: "columns" });
+        }
+        if names.len() > MAX_COLUMNS {
+            let (path, place) = (source.label().to_owned(), Place::Row(1));
+            return Err(Error::TooLong { path, place, limit: MAX_COLUMNS, unit: "columns" });
+        }
+        let (names, notices) = names::check(names, source)?;
+        Ok(Self { source: source.clone(), names, has_header, notices, body })
+    }
+
+    /// Reads only the columns at `positions` from now on; the others may come as missing, and their types, if unknown,
+    /// are no error.
+    pub fn select(&mut self, positions: &[usize]) {
+        match &mut self.body {
+            // Cells of text are read on demand anyway.
+            Body::Text(_) => {}
+            Body::Parquet(parquet) => parquet.select(positions),
+            Body::Arrow(arrow) => arrow.select(positions),
         }
     }
 
@@ -101,11 +145,13 @@ impl Reader {
     /// The next rows, at least one; `None` at the end. Chunks hold some thousand rows, fewer if they are wide.
     ///
     /// # Errors
-    /// [`Error::Ragged`](crate::Error::Ragged), [`Error::TooLong`](crate::Error::TooLong),
-    /// [`Error::NotUtf8`](crate::Error::NotUtf8) with the line, [`Error::Read`](crate::Error::Read).
+    /// [`Error::Ragged`], [`Error::TooLong`] and [`Error::NotUtf8`] with the line; [`Error::ColumnType`] with the
+    /// column; [`Error::Binary`], [`Error::Read`].
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
         match &mut self.body {
             Body::Text(text) => text.next_chunk(),
+            Body::Parquet(parquet) => parquet.next_chunk(),
+            Body::Arrow(arrow) => arrow.next_chunk(),
         }
     }
 }

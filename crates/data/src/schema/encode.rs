@@ -59,7 +59,7 @@ impl Schema {
     /// Those of [`Reader`], [`Encoder::new`] and [`Encoder::encode`]; [`Error::Empty`] if no row is kept.
     pub fn read(&self, source: &Source, options: &ReadOptions, targets: Targets) -> Result<(Batch, Vec<Notice>)> {
         let mut reader = Reader::open(source, options)?;
-        let mut encoder = Encoder::new(self, &reader, targets)?;
+        let mut encoder = Encoder::new(self, &mut reader, targets)?;
         let mut parts = Parts::default();
         while let Some(chunk) = reader.next_chunk()? {
             encoder.encode_into(&chunk, &mut parts)?;
@@ -79,15 +79,15 @@ impl Schema {
 }
 
 impl<'s> Encoder<'s> {
-    /// Finds the columns of `schema` in the table that `reader` has opened.
+    /// Finds the columns of `schema` in the table that `reader` has opened, and has it read no others.
     ///
     /// # Errors
     /// [`Error::NoColumn`] with the name that may be meant; [`Error::ColumnCount`] for a table without header.
-    pub fn new(schema: &'s Schema, reader: &Reader, targets: Targets) -> Result<Self> {
+    pub fn new(schema: &'s Schema, reader: &mut Reader, targets: Targets) -> Result<Self> {
         let names = names_by_position(schema, reader)?;
         let by_name: HashMap<&String, usize> = names.iter().zip(0..).collect();
         let find = |name: &String| by_name.get(name).copied().ok_or_else(|| no_column(name, reader));
-        Ok(Self {
+        let encoder = Self {
             schema,
             path: reader.label().to_owned(),
             inputs: schema.inputs.iter().map(|input| find(&input.name)).collect::<Result<_>>()?,
@@ -98,7 +98,9 @@ impl<'s> Encoder<'s> {
             next_row: 0,
             n_without_target: 0,
             oddities: vec![Oddities::default(); schema.inputs.len()],
-        })
+        };
+        reader.select(&[encoder.inputs.as_slice(), &encoder.targets].concat());
+        Ok(encoder)
     }
 
     /// The next rows of the table as numbers.

@@ -67,6 +67,7 @@ impl Schema {
     pub fn learn(source: &Source, options: &ReadOptions, roles: &Roles) -> Result<Learnt> {
         let mut reader = Reader::open(source, options)?;
         let columns = Columns::choose(&reader, roles)?;
+        reader.select(&[columns.inputs.as_slice(), &columns.targets].concat());
         let mut targets: Vec<TargetTally> = columns.targets.iter().map(|_| TargetTally::default()).collect();
         let mut inputs: Vec<Tally> =
             columns.inputs.iter().map(|c| Tally::new(columns.categories.contains(c), roles.max_levels)).collect();
