@@ -170,7 +170,7 @@ pub enum Error {
         type_name: String,
     },
     /// A column that is needed is not in the file.
-    #[error("{}: column {name:?} not found{}", path.display(), Suggestion { similar, available })]
+    #[error("{}: column {name:?} not found{}", path.display(), Suggestion { similar, available, has_header: *has_header })]
     NoColumn {
         /// The file.
         path: PathBuf,
@@ -180,6 +180,8 @@ pub enum Error {
         similar: Option<String>,
         /// Names of all columns.
         available: Vec<String>,
+        /// Whether these stand in the file.
+        has_header: bool,
     },
     /// A file without header has neither the columns of the training data nor those without the targets.
     #[error(
@@ -296,6 +298,7 @@ impl Display for AsHint<'_> {
 struct Suggestion<'a> {
     similar: &'a Option<String>,
     available: &'a [String],
+    has_header: bool,
 }
 
 impl Display for Suggestion<'_> {
@@ -307,9 +310,10 @@ impl Display for Suggestion<'_> {
         let shown: Vec<String> = self.available.iter().take(SHOWN).map(|name| format!("{:?}", excerpt(name))).collect();
         write!(f, "; there are {}", shown.join(", "))?;
         match self.available.len().saturating_sub(SHOWN) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
+            0 => {}
+            more => write!(f, " and {more} more")?,
         }
+        if self.has_header { Ok(()) } else { write!(f, ", by position, since the first row is no header") }
     }
 }
 

@@ -113,6 +113,9 @@ impl Reader {
 
     /// Reads only the columns at `positions` from now on; the others may come as missing, and their types, if unknown,
     /// are no error.
+    ///
+    /// # Panics
+    /// If a position is not one of a column.
     pub fn select(&mut self, positions: &[usize]) {
         match &mut self.body {
             // Cells of text are read on demand anyway.

@@ -9,7 +9,8 @@ const RECORDS: usize = 100;
 /// The delimiter of the text that begins with `sample`; `is_whole` says that nothing follows.
 ///
 /// A delimiter fits if it cuts all records into the same number of fields, two at least. Of those that fit, the one
-/// whose fields are most often numbers wins, then the one with most fields: in `1,5;2,5` the comma is no delimiter.
+/// whose fields below the header are most often numbers wins, then the one with most fields: in `1,5;2,5` the comma is
+/// no delimiter.
 /// Blanks are tried last, and only for numbers, since texts hold blanks too.
 pub(super) fn delimiter(sample: &[u8], is_whole: bool) -> Delimiter {
     let candidates = [b',', b'\t', b';', b'|'].map(Delimiter::Byte);
@@ -55,6 +56,10 @@ impl Cut {
                 Progress::NeedsInput => {}
                 Progress::Record if fields.is_blank() => fields.drop_record(),
                 Progress::Record => {
+                    if n_records == 1 {
+                        // There is more than the first record, which may be a header.
+                        (cut.n_cells, cut.n_numbers) = (0, 0);
+                    }
                     cut.count(&fields, n_records == 0);
                     fields.drop_record();
                     n_records += 1;
@@ -104,6 +109,7 @@ mod tests {
             ("\"a;b\",c\n\"x;y\",2\n", Delimiter::Byte(b',')),
             ("name,note\nann,\"a|b\nc|d\"\nbob,\"e|f\"\n", Delimiter::Byte(b',')),
             ("  1.0   2.0\n 10.0   3.5\n", Delimiter::Blanks),
+            (" x  colour y\n 1  red   2\n", Delimiter::Blanks),
             ("red wine\nwhite wine\n", Delimiter::Byte(b',')),
             ("x\n1\n2\n", Delimiter::Byte(b',')),
             // A row is at fault, and the header says what was meant.

@@ -86,7 +86,9 @@ impl<'s> Encoder<'s> {
     pub fn new(schema: &'s Schema, reader: &mut Reader, targets: Targets) -> Result<Self> {
         let names = names_by_position(schema, reader)?;
         let by_name: HashMap<&String, usize> = names.iter().zip(0..).collect();
-        let find = |name: &String| by_name.get(name).copied().ok_or_else(|| no_column(name, reader));
+        // A column that has a role of its own is not the misspelt one.
+        let is_free = |name: &String| !schema.targets.contains(name) && schema.inputs.iter().all(|i| i.name != *name);
+        let find = |name: &String| by_name.get(name).copied().ok_or_else(|| no_column(name, reader, is_free));
         let encoder = Self {
             schema,
             path: reader.label().to_owned(),

@@ -108,7 +108,7 @@ impl Schema {
         let mut dropped = Vec::new();
         for (tally, &col) in inputs.into_iter().zip(&columns.inputs) {
             let (name, count) = (reader.names()[col].clone(), tally.n_missing);
-            match tally.verdict(&name, path, roles)? {
+            match tally.verdict(&name, path, roles, reader.has_header())? {
                 Verdict::Keep(kind) => {
                     if count > 0 {
                         notices.push(Notice::MissingInTraining { column: name.clone(), count });
@@ -173,15 +173,18 @@ fn positions(names: &[String], reader: &Reader) -> Result<Vec<usize>> {
     if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
         return Err(Error::RepeatedName { path: reader.label().to_owned(), name: name.clone() });
     }
-    names.iter().map(|name| by_name.get(name).copied().ok_or_else(|| no_column(name, reader))).collect()
+    names.iter().map(|name| by_name.get(name).copied().ok_or_else(|| no_column(name, reader, |_| true))).collect()
 }
 
-pub(super) fn no_column(name: &str, reader: &Reader) -> Error {
+/// The error for a column that is not there, with a guess among those that it may be.
+pub(super) fn no_column(name: &str, reader: &Reader, may_be: impl Fn(&String) -> bool) -> Error {
+    let candidates: Vec<String> = reader.names().iter().filter(|name| may_be(name)).cloned().collect();
     Error::NoColumn {
         path: reader.label().to_owned(),
         name: name.to_owned(),
-        similar: suggest::similar(name, reader.names()),
+        similar: suggest::similar(name, &candidates),
         available: reader.names().to_vec(),
+        has_header: reader.has_header(),
     }
 }
 
@@ -232,9 +235,10 @@ impl TargetTally {
 }
 
 /// What is known of an input so far.
+#[derive(Default)]
 struct Tally {
-    is_category: bool,
-    max_levels: usize,
+    /// Whether it is a category by declaration.
+    is_declared: bool,
     n_missing: u64,
     n_numbers: u64,
     n_texts: u64,
@@ -245,10 +249,12 @@ struct Tally {
     mean: f64,
     low: f64,
     high: f64,
-    /// The first cell that is no finite number.
-    first_text: Option<(Place, String)>,
-    /// Different cells, numbers as they are written; one more than allowed says that there are too many.
+    /// The first cell that is no finite number, and whether it is the first of the column.
+    first_text: Option<(Place, String, bool)>,
+    /// Different cells, numbers as they are written.
     levels: BTreeSet<String>,
+    max_levels: usize,
+    has_too_many: bool,
     /// Cells that were not entered as levels, because the column seemed one of numbers.
     n_unentered: u64,
 }
@@ -259,22 +265,8 @@ enum Verdict {
 }
 
 impl Tally {
-    fn new(is_category: bool, max_levels: usize) -> Self {
-        Self {
-            is_category,
-            max_levels,
-            n_missing: 0,
-            n_numbers: 0,
-            n_texts: 0,
-            n_mistaken: 0,
-            n_true: 0,
-            mean: 0.0,
-            low: f64::INFINITY,
-            high: f64::NEG_INFINITY,
-            first_text: None,
-            levels: BTreeSet::new(),
-            n_unentered: 0,
-        }
+    fn new(is_declared: bool, max_levels: usize) -> Self {
+        Self { is_declared, max_levels, low: f64::INFINITY, high: f64::NEG_INFINITY, ..Self::default() }
     }
 
     fn count(&mut self, chunk: &Chunk, row: usize, col: usize) {
@@ -287,50 +279,51 @@ impl Tally {
                 self.mean += value / n - self.mean / n;
                 self.low = self.low.min(value);
                 self.high = self.high.max(value);
-                if self.n_numbers > PROBATION && self.n_texts == 0 && !self.is_category {
+                if self.n_numbers > PROBATION && self.n_texts == 0 && !self.is_declared {
                     return self.n_unentered += 1;
                 }
             }
             cell => {
+                if self.first_text.is_none() {
+                    let is_first = self.n_numbers + self.n_missing == 0;
+                    self.first_text = Some((chunk.place(row), excerpt(&chunk.text(row, col)), is_first));
+                }
                 self.n_texts += 1;
                 let is_mistaken = !matches!(cell, Cell::Text(text) if mistaken_number(text).is_empty());
                 self.n_mistaken += u64::from(is_mistaken);
                 self.n_true += u64::from(matches!(cell, Cell::Text(text) if text.eq_ignore_ascii_case("true")));
-                if self.first_text.is_none() {
-                    self.first_text = Some((chunk.place(row), excerpt(&chunk.text(row, col))));
-                }
             }
         }
-        if self.levels.len() <= self.max_levels {
-            let text = chunk.text(row, col);
-            if text.len() > LEVEL_BYTES {
-                // Prose: as good as too many levels.
-                let fill = (0..=self.max_levels).map(|i| format!("{}{i}", excerpt(&text)));
-                self.levels.extend(fill);
-            } else if !self.levels.contains(text.as_ref()) {
-                self.levels.insert(text.into_owned());
-            }
+        if !self.has_too_many {
+            self.enter(&chunk.text(row, col));
         }
     }
 
-    fn verdict(self, name: &str, path: &Path, roles: &Roles) -> Result<Verdict> {
-        let column = name.to_owned();
+    fn enter(&mut self, level: &str) {
+        if !self.levels.contains(level) {
+            self.has_too_many = self.levels.len() == self.max_levels || level.len() > LEVEL_BYTES;
+            self.levels.insert(excerpt_if(self.has_too_many, level));
+        }
+    }
+
+    fn verdict(self, name: &str, path: &Path, roles: &Roles, has_header: bool) -> Result<Verdict> {
+        let (column, path) = (name.to_owned(), path.to_owned());
         let n_cells = self.n_numbers + self.n_texts;
         if n_cells == 0 {
             return Ok(Verdict::Drop(Notice::AllMissing { column }));
         }
-        let means_numbers =
-            self.n_texts == 0 || 2 * (self.n_numbers + self.n_mistaken) > n_cells || self.n_unentered > 0;
-        if means_numbers && !self.is_category {
+        let means_numbers = 2 * (self.n_numbers + self.n_mistaken) > n_cells || self.n_unentered > 0;
+        if means_numbers && !self.is_declared {
             return match self.first_text {
-                Some((place, text)) => {
+                Some((place, text, is_first)) => {
                     let hint = match mistaken_number(&text) {
+                        "" if is_first && !has_header => "if the first row is a header, say so",
                         "" => {
                             "correct it, leave the cell empty if the value is missing, or declare the column a category"
                         }
                         hint => hint,
                     };
-                    Err(Error::NotANumber { path: path.to_owned(), place, column, text, hint })
+                    Err(Error::NotANumber { path, place, column, text, hint })
                 }
                 None if self.low == self.high && self.n_missing == 0 => {
                     Ok(Verdict::Drop(Notice::Constant { column, value: self.low.to_string() }))
@@ -338,24 +331,29 @@ impl Tally {
                 None => Ok(Verdict::Keep(Kind::Number { mean: self.mean })),
             };
         }
-        let example = self.levels.first().map(|level| excerpt(level)).unwrap_or_default();
-        let n_levels = self.levels.len();
-        if n_levels == 1 && self.n_missing == 0 {
-            return Ok(Verdict::Drop(Notice::Constant { column, value: example }));
-        }
+        let (limit, example) = (self.max_levels, self.levels.first().map(|level| excerpt(level)).unwrap_or_default());
+        let is_wanted = self.is_declared || roles.inputs.is_some();
         let is_boolean = |level: &String| level.eq_ignore_ascii_case("true") || level.eq_ignore_ascii_case("false");
-        if !self.is_category && self.levels.iter().all(is_boolean) {
-            return Ok(Verdict::Keep(Kind::Boolean { mean: self.n_true as f64 / n_cells as f64 }));
+        if self.has_too_many {
+            return match is_wanted {
+                true => Err(Error::TooManyLevels { path, column, limit, example }),
+                false => Ok(Verdict::Drop(Notice::TooManyLevels { column, limit, example })),
+            };
         }
-        let limit = self.max_levels;
-        let is_identifier = n_levels as u64 == n_cells && n_cells >= IDENTIFIER_ROWS;
-        match (n_levels > limit || is_identifier, &roles.inputs) {
-            (true, Some(_)) if n_levels > limit => {
-                Err(Error::TooManyLevels { path: path.to_owned(), column, limit, example })
+        Ok(match self.levels.len() as u64 {
+            1 if self.n_missing == 0 => Verdict::Drop(Notice::Constant { column, value: example }),
+            n if n == n_cells && n >= IDENTIFIER_ROWS && !is_wanted => {
+                Verdict::Drop(Notice::Identifier { column, example })
             }
-            (true, None) if n_levels > limit => Ok(Verdict::Drop(Notice::TooManyLevels { column, limit, example })),
-            (true, _) => Ok(Verdict::Drop(Notice::Identifier { column, example })),
-            (false, _) => Ok(Verdict::Keep(Kind::Category { levels: self.levels.into_iter().collect() })),
-        }
+            _ if !self.is_declared && self.levels.iter().all(is_boolean) => {
+                Verdict::Keep(Kind::Boolean { mean: self.n_true as f64 / n_cells as f64 })
+            }
+            _ => Verdict::Keep(Kind::Category { levels: self.levels.into_iter().collect() }),
+        })
     }
+}
+
+/// The text, or only its beginning if it is but an example.
+fn excerpt_if(is_example: bool, text: &str) -> String {
+    if is_example { excerpt(text) } else { text.to_owned() }
 }

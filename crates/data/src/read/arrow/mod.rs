@@ -91,7 +91,8 @@ impl ArrowReader {
 
     /// Reads only the columns at `positions` from now on.
     pub fn select(&mut self, positions: &[usize]) {
-        self.wanted = (0..self.wanted.len()).map(|i| positions.contains(&i)).collect();
+        self.wanted.fill(false);
+        positions.iter().for_each(|&i| self.wanted[i] = true);
     }
 
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
