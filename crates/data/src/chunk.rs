@@ -77,6 +77,17 @@ impl Column {
         }
     }
 
+    /// Appends a number to a column of numbers; `None` if it is of another kind.
+    pub fn push_number(&mut self, value: f64) -> Option<()> {
+        match self {
+            Self::Numbers(values) => {
+                values.push(value);
+                Some(())
+            }
+            Self::Texts(_) | Self::Missing => None,
+        }
+    }
+
     /// Appends a text to a column of texts; `None` if it grows beyond measure or is of another kind.
     pub fn push_text(&mut self, text: &str) -> Option<()> {
         match self {

@@ -2,6 +2,7 @@
 
 mod encode;
 mod learn;
+mod tally;
 
 pub use encode::{Batch, Encoder, Targets};
 pub use learn::{Learnt, Roles};

@@ -129,9 +129,8 @@ impl Buffers {
             Stored::Boolean => self.collect(Column::texts(), from, to, |column, row| {
                 column.push_text(if bit(self.buffer(1), row)? { "true" } else { "false" })
             }),
-            Stored::Number(kind) => self.collect(Column::Numbers(Vec::new()), from, to, |column, row| match column {
-                Column::Numbers(values) => Some(values.push(number(self.buffer(1), kind, row)?)),
-                _ => None,
+            Stored::Number(kind) => self.collect(Column::Numbers(Vec::new()), from, to, |column, row| {
+                column.push_number(number(self.buffer(1), kind, row)?)
             }),
             Stored::Text | Stored::LargeText => self.collect(Column::texts(), from, to, |column, row| {
                 let text = self.buffer(2).get(self.offset(row)?..self.offset(row.checked_add(1)?)?)?;
