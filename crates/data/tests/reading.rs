@@ -95,6 +95,10 @@ fn quoted_fields_hold_anything_and_lines_are_counted_right() -> Result<()> {
     assert_eq!((chunk.text(0, 0).as_ref(), chunk.text(0, 1).as_ref()), ("1\r\n2", "say \"hi\", please"));
     let lines: Vec<Place> = (0..3).map(|row| chunk.place(row)).collect();
     assert_eq!(lines, [Place::Line(3), Place::Line(5), Place::Line(7)]);
+    let mut blanks = open("  \n 1 2\n\t\n \n  3 4\r\n5 6")?;
+    let chunk = &rest(&mut blanks)?[0];
+    let lines: Vec<Place> = (0..3).map(|row| chunk.place(row)).collect();
+    assert_eq!(lines, [Place::Line(2), Place::Line(5), Place::Line(6)]);
     Ok(())
 }
 

@@ -193,6 +193,21 @@ fn names_that_are_not_there_are_guessed() -> Result<()> {
 }
 
 #[test]
+fn what_was_true_or_false_stays_so_and_features_have_a_limit() -> Result<()> {
+    let schema = learn("flag,y\ntrue,1\nfalse,2\n")?.schema;
+    let odd = read(&schema, "flag\nFalse\nmaybe\n", Targets::Ignored);
+    assert!(odd.is_err_and(|e| e.to_string() == r#"t.csv, line 3, column "flag": "maybe" is neither true nor false"#));
+
+    // 4001 categories of 25 levels each.
+    let mut wide = (0..4001).map(|i| format!("x{i},")).collect::<String>() + "y\n";
+    (0..50)
+        .for_each(|row| wide.push_str(&(format!("{},", ["p", "q"][row % 2].repeat(row / 2 + 1)).repeat(4001) + "1\n")));
+    (0..50).for_each(|row| wide.push_str(&(format!("{},", "p".repeat(row % 25 + 1)).repeat(4001) + "1\n")));
+    assert!(matches!(learn(&wide), Err(Error::TooWide { limit: 100_000, .. })));
+    Ok(())
+}
+
+#[test]
 fn without_headers_columns_are_found_by_position() -> Result<()> {
     let schema = learn_with("7,1,2\n8,3,5\n9,5,4\n", &Roles::predict(["c1"]))?.schema;
     let (all, _) = read(&schema, "0,10,20\n", Targets::Ignored)?;

@@ -1,6 +1,6 @@
 //! Checks the names of columns.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt};
 use crate::notice::Notice;
 use crate::source::Source;
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ pub(super) fn check(mut names: Vec<String>, source: &Source) -> Result<(Vec<Stri
     }
     let mut seen = HashSet::new();
     match names.iter().find(|name| !seen.insert(name.as_str())) {
-        Some(name) => Err(Error::RepeatedName { path: source.label().to_owned(), name: name.clone() }),
+        Some(name) => Err(Error::RepeatedName { path: source.label().to_owned(), name: excerpt(name) }),
         None => Ok((names, notices)),
     }
 }

@@ -36,6 +36,15 @@ impl Splitter {
         }
     }
 
+    /// Whether a byte before the first field of a record is passed over.
+    pub fn passes_over(&self, byte: u8) -> bool {
+        match byte {
+            b'\r' | b'\n' => true,
+            b' ' | b'\t' => matches!(self, Self::Blanks),
+            _ => false,
+        }
+    }
+
     /// Goes on until `input` is used or a record complete; an empty `input` means the end. Returns the number of bytes
     /// used, too.
     pub fn feed(&mut self, input: &[u8], fields: &mut Fields) -> (Progress, usize) {

@@ -113,11 +113,8 @@ impl TextReader {
             let input = &self.piece[self.used..self.filled];
             let (progress, used) = self.splitter.feed(input, fields);
             // Line ends before the first byte of a record belong to blank lines.
-            let lead = if line.is_some() {
-                0
-            } else {
-                input[..used].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count()
-            };
+            let passed_over = || input[..used].iter().take_while(|b| self.splitter.passes_over(**b)).count();
+            let lead = if line.is_some() { 0 } else { passed_over() };
             self.lines.count(&input[..lead]);
             if lead < used {
                 line.get_or_insert(self.lines.line());
