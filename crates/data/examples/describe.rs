@@ -1,11 +1,25 @@
-//! Describes a table: `describe data.csv target`.
+//! Describes a table and times its reading: `describe data.csv target`.
 
-use deepgp_data::{ReadOptions, Roles, Schema, Source, Targets};
+use deepgp_data::{ReadOptions, Result, Roles, Schema, Source, Targets};
+use std::process::ExitCode;
 use std::time::Instant;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, targets @ ..] = arguments.as_slice() else { return Err("describe TABLE TARGET...".into()) };
+    let Some((path, targets)) = arguments.split_first() else {
+        eprintln!("describe TABLE TARGET...");
+        return ExitCode::FAILURE;
+    };
+    match describe(path, targets) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("{fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn describe(path: &str, targets: &[String]) -> Result<()> {
     let (source, options) = (Source::new(path).spool()?, ReadOptions::default());
 
     let started = Instant::now();

@@ -198,7 +198,7 @@ fn what_was_true_or_false_stays_so_and_features_have_a_limit() -> Result<()> {
     let odd = read(&schema, "flag\nFalse\nmaybe\n", Targets::Ignored);
     assert!(odd.is_err_and(|e| e.to_string() == r#"t.csv, line 3, column "flag": "maybe" is neither true nor false"#));
 
-    // 4001 categories of 25 levels each.
+    // 4001 categories of 50 levels each.
     let mut wide = (0..4001).map(|i| format!("x{i},")).collect::<String>() + "y\n";
     (0..50)
         .for_each(|row| wide.push_str(&(format!("{},", ["p", "q"][row % 2].repeat(row / 2 + 1)).repeat(4001) + "1\n")));

@@ -103,14 +103,15 @@ fn leaves(elements: &[Value]) -> Option<usize> {
 
 /// What a leaf stores, from its physical type, its logical one and the older converted one.
 fn stored(element: &Value) -> Result<Stored, String> {
-    let logical = match element.field(10) {
-        Some(Value::Struct(union)) => union.first().map(|(id, _)| *id),
-        _ => None,
+    let (logical, detail) = match element.field(10) {
+        Some(Value::Struct(union)) => union.first().map(|(id, detail)| (*id, detail)).unzip(),
+        _ => (None, None),
     };
     let converted = element.int(6);
     let is_text = matches!(logical, None | Some(1 | 4 | 12)) && matches!(converted, None | Some(0 | 4 | 19));
     let is_number = matches!(logical, None | Some(5 | 10 | 11)) && matches!(converted, None | Some(5 | 11..=18));
-    let is_unsigned = matches!(converted, Some(11..=14));
+    let is_unsigned =
+        matches!(converted, Some(11..=14)) || logical == Some(10) && detail.and_then(|d| d.flag(2)) == Some(false);
     let scale = element.int(7).and_then(|scale| i32::try_from(scale).ok()).unwrap_or(0);
     match element.int(1) {
         Some(0) => Ok(Stored::Boolean),
