@@ -17,6 +17,7 @@ use crate::notice::Notice;
 use crate::source::Source;
 use arrow::ArrowReader;
 use format::Format;
+pub(crate) use names::positional;
 use parquet::ParquetReader;
 use std::path::Path;
 use text::TextReader;

@@ -6,7 +6,7 @@ use crate::source::Source;
 use std::collections::HashSet;
 
 /// Name of the column at `index` when it has none: c1, c2, …
-pub(super) fn positional(index: usize) -> String {
+pub(crate) fn positional(index: usize) -> String {
     format!("c{}", index + 1)
 }
 

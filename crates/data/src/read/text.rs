@@ -1,7 +1,7 @@
 //! Reads delimited text: CSV, TSV and their kin.
 
 use super::split::{Delimiter, Fields, Progress, Splitter};
-use super::{Header, MAX_COLUMNS, MAX_ROW_BYTES, ReadOptions, names, sniff};
+use super::{Header, MAX_COLUMNS, MAX_ROW_BYTES, ReadOptions, positional, sniff};
 use crate::cell::{Cell, Decimal};
 use crate::chunk::Chunk;
 use crate::error::{Error, Place, Result};
@@ -71,7 +71,7 @@ impl TextReader {
         let names = if has_header {
             cells.iter().map(|cell| cell.trim().to_owned()).collect()
         } else {
-            (0..cells.len()).map(names::positional).collect()
+            (0..cells.len()).map(positional).collect()
         };
         if !has_header {
             reader.pending = Some((first, line));

@@ -6,10 +6,10 @@ use crate::cell::{Cell, mistaken_number};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result, excerpt};
 use crate::notice::Notice;
-use crate::read::{ReadOptions, Reader};
+use crate::read::{ReadOptions, Reader, positional};
 use crate::source::Source;
 use deepgp::linalg::Mat;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 /// Whether the targets are read.
@@ -72,9 +72,9 @@ impl Schema {
         Ok((encoder.batch(parts)?, notices))
     }
 
-    /// Whether a table with columns `names` has all targets, so that predictions can be scored.
-    pub fn has_targets(&self, names: &[String]) -> bool {
-        self.targets.iter().all(|target| names.contains(target))
+    /// Whether the table that `reader` has opened has all targets, so that predictions can be scored.
+    pub fn has_targets(&self, reader: &Reader) -> bool {
+        names_by_position(self, reader).is_ok_and(|names| self.targets.iter().all(|target| names.contains(target)))
     }
 }
 
@@ -87,7 +87,8 @@ impl<'s> Encoder<'s> {
         let names = names_by_position(schema, reader)?;
         let by_name: HashMap<&String, usize> = names.iter().zip(0..).collect();
         // A column that has a role of its own is not the misspelt one.
-        let is_free = |name: &String| !schema.targets.contains(name) && schema.inputs.iter().all(|i| i.name != *name);
+        let taken: HashSet<&String> = schema.targets.iter().chain(schema.inputs.iter().map(|i| &i.name)).collect();
+        let is_free = |name: &String| !taken.contains(name);
         let find = |name: &String| by_name.get(name).copied().ok_or_else(|| no_column(name, reader, is_free));
         let encoder = Self {
             schema,
@@ -260,7 +261,7 @@ fn names_by_position(schema: &Schema, reader: &Reader) -> Result<Vec<String>> {
             if found == expected {
                 Ok(names.to_vec())
             } else if found + schema.targets.len() == expected {
-                let all = (1..=expected).map(|i| format!("c{i}"));
+                let all = (0..expected).map(positional);
                 Ok(all.filter(|name| !schema.targets.contains(name)).collect())
             } else {
                 Err(Error::ColumnCount { path: reader.label().to_owned(), expected, found })
