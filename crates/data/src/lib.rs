@@ -1,13 +1,48 @@
-//! Data for deep Gaussian processes: tables, splits, standardisation, and built-in sets.
+//! Data for deep Gaussian processes: tables, schemas, splits, standardisation, and built-in sets.
+//!
+//! A [`Source`] (file, standard input, memory) is read by a [`Reader`] in [`Chunk`]s of rows, whatever its format. A
+//! [`Schema`] is learnt from the training data in one pass; an [`Encoder`] applies it, then and at prediction time, to
+//! any table that has the columns, in any order.
+//!
+//! ```
+//! use deepgp_data::{ReadOptions, Roles, Schema, Source, Targets};
+//!
+//! let training = "area,colour,price\n10,red,1.5\n20,blue,2.5\n,red,2.0\n30,blue,\n";
+//! let source = Source::from_bytes("homes.csv", training.as_bytes());
+//! let learnt = Schema::learn(&source, &ReadOptions::default(), &Roles::predict(["price"]))?;
+//! assert_eq!(learnt.schema.feature_names(), ["area", "area=NA", "colour=blue", "colour=red"]);
+//!
+//! let (batch, _) = learnt.schema.read(&source, &ReadOptions::default(), Targets::Required)?;
+//! assert_eq!(batch.inputs.row(2), [15.0, 1.0, 0.0, 1.0]);
+//! assert_eq!(batch.targets.column(0), [1.5, 2.5, 2.0]);
+//!
+//! let new = Source::from_bytes("new.csv", "colour,area\ngreen,12\n".as_bytes());
+//! let (batch, notices) = learnt.schema.read(&new, &ReadOptions::default(), Targets::Ignored)?;
+//! assert_eq!(batch.inputs.row(0), [12.0, 0.0, 0.0, 0.0]);
+//! assert!(notices[0].to_string().contains("\"green\""));
+//! # Ok::<(), deepgp_data::Error>(())
+//! ```
 
 pub mod builtin;
+mod cell;
+mod chunk;
 mod error;
+mod notice;
+mod read;
+mod schema;
 mod source;
 mod splits;
 mod standardise;
+mod suggest;
 mod table;
 
-pub use error::{Error, Result};
+pub use cell::{Cell, Decimal, MISSING};
+pub use chunk::Chunk;
+pub use error::{Error, Place, Result};
+pub use notice::Notice;
+pub use read::{Header, MAX_COLUMNS, MAX_ROW_BYTES, ReadOptions, Reader};
+pub use schema::{Batch, Encoder, Input, Kind, Learnt, MAX_FEATURES, Roles, Schema, Targets};
+pub use source::Source;
 pub use splits::{read_splits, train_test};
 pub use standardise::Standardiser;
 pub use table::Table;

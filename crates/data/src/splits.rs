@@ -1,7 +1,7 @@
 //! Which rows are for testing: splits files, and the division of the rows they stand for.
 
 use crate::error::{Error, Result};
-use crate::source::open;
+use crate::source::Source;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use std::path::Path;
 /// [`Error::NotARow`] with file, line and field; [`Error::Read`]; [`Error::Empty`] if there is no line.
 pub fn read_splits(path: impl AsRef<Path>) -> Result<Vec<Vec<usize>>> {
     let path = path.as_ref();
-    parse_splits(open(path)?, path)
+    parse_splits(Source::new(path).open()?.into_reader(), path)
 }
 
 fn parse_splits(reader: impl Read, path: &Path) -> Result<Vec<Vec<usize>>> {

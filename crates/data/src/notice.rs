@@ -1,0 +1,122 @@
+//! What was decided about the data on the way, for the user to know.
+
+use std::fmt::{self, Display, Formatter};
+
+/// A decision or a remark about the data. None of them is an error.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(tag = "notice", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Notice {
+    /// A column has no name in the header.
+    Unnamed {
+        /// The name it was given, by its position.
+        column: String,
+    },
+    /// Rows were left out because a target is missing.
+    RowsWithoutTarget {
+        /// How many.
+        count: u64,
+    },
+    /// A column was left out: it has a single value.
+    Constant {
+        /// The column.
+        column: String,
+        /// The value.
+        value: String,
+    },
+    /// A column was left out: it has no values.
+    AllMissing {
+        /// The column.
+        column: String,
+    },
+    /// A column of text was left out: it has more levels than a category may have.
+    TooManyLevels {
+        /// The column.
+        column: String,
+        /// Most levels that a category may have.
+        limit: usize,
+        /// One of them.
+        example: String,
+    },
+    /// A column of text was left out: it is different in every row.
+    Identifier {
+        /// The column.
+        column: String,
+        /// One of its values.
+        example: String,
+    },
+    /// A target has a single value.
+    ConstantTarget {
+        /// The target.
+        column: String,
+        /// The value.
+        value: f64,
+    },
+    /// A column has missing values in the training data; an indicator feature tells where.
+    MissingInTraining {
+        /// The column.
+        column: String,
+        /// In how many rows.
+        count: u64,
+    },
+    /// Missing values in a column that had none in training were replaced.
+    Imputed {
+        /// The column.
+        column: String,
+        /// How many.
+        count: u64,
+        /// What stands for them: the mean of the training data; `None` for a category, which is then no level at all.
+        value: Option<f64>,
+    },
+    /// Levels of a category that training did not have were taken as no level at all.
+    UnknownLevel {
+        /// The column.
+        column: String,
+        /// The first such level.
+        level: String,
+        /// Rows with such levels.
+        count: u64,
+    },
+}
+
+impl Display for Notice {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Self::Unnamed { column } => write!(f, "a column without a name is called {column:?}, by its position"),
+            Self::RowsWithoutTarget { count } => write!(f, "{} left out: the target is missing", rows(*count)),
+            Self::Constant { column, value } => write!(f, "column {column:?} left out: it is always {value:?}"),
+            Self::AllMissing { column } => write!(f, "column {column:?} left out: it has no values"),
+            Self::TooManyLevels { column, limit, example } => {
+                write!(f, "column {column:?} left out: more than {limit} different texts, such as {example:?}")
+            }
+            Self::Identifier { column, example } => {
+                write!(f, "column {column:?} left out: its text is different in every row, such as {example:?}")
+            }
+            Self::ConstantTarget { column, value } => write!(f, "the target {column:?} is always {value}"),
+            Self::MissingInTraining { column, count } => {
+                write!(f, "column {column:?} is missing in {}; the feature \"{column}=NA\" tells where", rows(*count))
+            }
+            Self::Imputed { column, count, value: Some(value) } => {
+                write!(
+                    f,
+                    "column {column:?} is missing in {}, but never was in training: taken as {value}",
+                    rows(*count)
+                )
+            }
+            Self::Imputed { column, count, value: None } => {
+                write!(
+                    f,
+                    "column {column:?} is missing in {}, but never was in training: taken as no level",
+                    rows(*count)
+                )
+            }
+            Self::UnknownLevel { column, level, count } => {
+                write!(f, "column {column:?} has levels unknown from training, such as {level:?}, in {}", rows(*count))
+            }
+        }
+    }
+}
+
+fn rows(count: u64) -> String {
+    if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
+}

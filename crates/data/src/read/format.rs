@@ -1,0 +1,79 @@
+//! Tells the format of a file from its first bytes.
+
+use crate::error::{Error, Result};
+use crate::source::Source;
+
+/// What a file is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// CSV and its kin, or anything unknown.
+    Text,
+    /// Parquet.
+    Parquet,
+    /// An Arrow file, the same as Feather version 2.
+    ArrowFile,
+    /// An Arrow stream.
+    ArrowStream,
+}
+
+const DECOMPRESS: &str = "decompress it first (gzip is read as it is)";
+const EXPORT: &str = "export the table as CSV";
+const ENCODING: &str = "save it with the encoding UTF-8";
+
+/// First bytes of the formats that are read.
+const KNOWN: [(&[u8], Format); 3] =
+    [(b"PAR1", Format::Parquet), (b"ARROW1\0\0", Format::ArrowFile), (b"\xff\xff\xff\xff", Format::ArrowStream)];
+
+/// First bytes of files that are often taken for tables.
+const FOREIGN: [(&[u8], &str, &str); 13] = [
+    (b"PK\x03\x04", "a zip archive or an Excel workbook", EXPORT),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", EXPORT),
+    (b"\x28\xb5\x2f\xfd", "a file compressed by zstd", DECOMPRESS),
+    (b"BZh", "a file compressed by bzip2", DECOMPRESS),
+    (b"\xfd7zXZ", "a file compressed by xz", DECOMPRESS),
+    (b"\xff\xfe", "UTF-16 text", ENCODING),
+    (b"\xfe\xff", "UTF-16 text", ENCODING),
+    (b"FEA1", "a Feather file of version 1", "write it with version 2"),
+    (b"\x89HDF", "an HDF5 file", EXPORT),
+    (b"\x93NUMPY", "a NumPy array", EXPORT),
+    (b"<!DOCTYPE", "a web page", "download the table itself"),
+    (b"<html", "a web page", "download the table itself"),
+    (b"{\"", "JSON", EXPORT),
+];
+
+impl Format {
+    /// The format of a file that begins with `head`.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for a format that is known but not read.
+    pub fn of(head: &[u8], source: &Source) -> Result<Self> {
+        if let Some((_, format)) = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)) {
+            return Ok(*format);
+        }
+        match FOREIGN.iter().find(|(magic, ..)| head.starts_with(magic)) {
+            Some(&(_, what, hint)) => {
+                Err(Error::Format { path: source.label().to_owned(), what: what.to_owned(), hint })
+            }
+            None => Ok(Self::Text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_files_are_named() {
+        let fault = |head: &[u8]| Format::of(head, &Source::new("t.xlsx")).map_err(|e| e.to_string());
+        assert_eq!(
+            fault(b"PK\x03\x04rest"),
+            Err("t.xlsx: this is a zip archive or an Excel workbook; export the table as CSV".into())
+        );
+        assert!(fault(b"\xff\xfea\0,\0").is_err_and(|e| e.contains("UTF-16")));
+        assert_eq!(fault(b"PAR1\x15"), Ok(Format::Parquet));
+        assert_eq!(fault(b"ARROW1\0\0\xff"), Ok(Format::ArrowFile));
+        assert_eq!(fault(b"a,b\n1,2\n"), Ok(Format::Text));
+        assert_eq!(fault(b""), Ok(Format::Text));
+    }
+}

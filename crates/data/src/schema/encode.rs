@@ -1,0 +1,272 @@
+//! Turns the rows of a table into the matrices that a schema says.
+
+use super::learn::no_column;
+use super::{Kind, Schema};
+use crate::cell::{Cell, mistaken_number};
+use crate::chunk::Chunk;
+use crate::error::{Error, Result, excerpt};
+use crate::notice::Notice;
+use crate::read::{ReadOptions, Reader, positional};
+use crate::source::Source;
+use deepgp::linalg::Mat;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+/// Whether the targets are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Targets {
+    /// They are, and rows without one are left out: training and scoring.
+    Required,
+    /// They are not and need not be there, and every row is kept: prediction.
+    Ignored,
+}
+
+/// Rows as numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Batch {
+    /// Features, a row per row kept.
+    pub inputs: Mat,
+    /// Targets, a row per row kept; without columns if ignored.
+    pub targets: Mat,
+    /// Which rows of the table were kept, from 0.
+    pub rows: Vec<u64>,
+}
+
+/// A schema matched with the columns of a table.
+pub struct Encoder<'s> {
+    schema: &'s Schema,
+    path: PathBuf,
+    /// Position in the table of each input and each target.
+    inputs: Vec<usize>,
+    targets: Vec<usize>,
+    next_row: u64,
+    n_without_target: u64,
+    oddities: Vec<Oddities>,
+}
+
+/// What an input column held that training did not.
+#[derive(Debug, Clone, Default)]
+struct Oddities {
+    n_missing: u64,
+    n_unknown: u64,
+    first_unknown: String,
+}
+
+impl Schema {
+    /// Reads a whole table.
+    ///
+    /// # Errors
+    /// Those of [`Reader`], [`Encoder::new`] and [`Encoder::encode`]; [`Error::Empty`] if no row is kept.
+    pub fn read(&self, source: &Source, options: &ReadOptions, targets: Targets) -> Result<(Batch, Vec<Notice>)> {
+        let mut reader = Reader::open(source, options)?;
+        let mut encoder = Encoder::new(self, &mut reader, targets)?;
+        let mut parts = Parts::default();
+        while let Some(chunk) = reader.next_chunk()? {
+            encoder.encode_into(&chunk, &mut parts)?;
+        }
+        if parts.rows.is_empty() {
+            let what = if encoder.n_without_target > 0 { "rows with a target" } else { "rows below the header" };
+            return Err(Error::Empty { path: source.label().to_owned(), what });
+        }
+        let notices = [reader.notices(), &encoder.notices()].concat();
+        Ok((encoder.batch(parts)?, notices))
+    }
+
+    /// Whether the table that `reader` has opened has all targets, so that predictions can be scored.
+    pub fn has_targets(&self, reader: &Reader) -> bool {
+        names_by_position(self, reader).is_ok_and(|names| self.targets.iter().all(|target| names.contains(target)))
+    }
+}
+
+impl<'s> Encoder<'s> {
+    /// Finds the columns of `schema` in the table that `reader` has opened, and has it read no others.
+    ///
+    /// # Errors
+    /// [`Error::NoColumn`] with the name that may be meant; [`Error::ColumnCount`] for a table without header.
+    pub fn new(schema: &'s Schema, reader: &mut Reader, targets: Targets) -> Result<Self> {
+        let names = names_by_position(schema, reader)?;
+        let by_name: HashMap<&String, usize> = names.iter().zip(0..).collect();
+        // A column that has a role of its own is not the misspelt one.
+        let taken: HashSet<&String> = schema.targets.iter().chain(schema.inputs.iter().map(|i| &i.name)).collect();
+        let is_free = |name: &String| !taken.contains(name);
+        let find = |name: &String| by_name.get(name).copied().ok_or_else(|| no_column(name, reader, is_free));
+        let encoder = Self {
+            schema,
+            path: reader.label().to_owned(),
+            inputs: schema.inputs.iter().map(|input| find(&input.name)).collect::<Result<_>>()?,
+            targets: match targets {
+                Targets::Required => schema.targets.iter().map(find).collect::<Result<_>>()?,
+                Targets::Ignored => Vec::new(),
+            },
+            next_row: 0,
+            n_without_target: 0,
+            oddities: vec![Oddities::default(); schema.inputs.len()],
+        };
+        reader.select(&[encoder.inputs.as_slice(), &encoder.targets].concat());
+        Ok(encoder)
+    }
+
+    /// The next rows of the table as numbers.
+    ///
+    /// # Errors
+    /// [`Error::NotANumber`] or [`Error::NotABoolean`] with line and column.
+    ///
+    /// # Panics
+    /// If the chunk is of a table with fewer columns.
+    pub fn encode(&mut self, chunk: &Chunk) -> Result<Batch> {
+        let mut parts = Parts::default();
+        self.encode_into(chunk, &mut parts)?;
+        self.batch(parts)
+    }
+
+    /// What the rows so far held that training did not, and how many were left out.
+    pub fn notices(&self) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        if self.n_without_target > 0 {
+            notices.push(Notice::RowsWithoutTarget { count: self.n_without_target });
+        }
+        for (input, odd) in self.schema.inputs.iter().zip(&self.oddities) {
+            let column = input.name.clone();
+            if odd.n_missing > 0 {
+                let value = match input.kind {
+                    Kind::Number { mean } | Kind::Boolean { mean } => Some(mean),
+                    Kind::Category { .. } => None,
+                };
+                notices.push(Notice::Imputed { column: column.clone(), count: odd.n_missing, value });
+            }
+            if odd.n_unknown > 0 {
+                let level = odd.first_unknown.clone();
+                notices.push(Notice::UnknownLevel { column, level, count: odd.n_unknown });
+            }
+        }
+        notices
+    }
+
+    fn encode_into(&mut self, chunk: &Chunk, parts: &mut Parts) -> Result<()> {
+        for row in 0..chunk.rows() {
+            let number = self.next_row;
+            self.next_row += 1;
+            if self.push_targets(chunk, row, &mut parts.targets)? {
+                parts.rows.push(number);
+                for i in 0..self.inputs.len() {
+                    self.push_input(chunk, row, i, &mut parts.inputs)?;
+                }
+            } else {
+                self.n_without_target += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the targets of a row unless one is missing.
+    fn push_targets(&self, chunk: &Chunk, row: usize, out: &mut Vec<f64>) -> Result<bool> {
+        let before = out.len();
+        for (&col, name) in self.targets.iter().zip(&self.schema.targets) {
+            match chunk.cell(row, col) {
+                Cell::Number(value) if value.is_finite() => out.push(value),
+                Cell::Missing => {
+                    out.truncate(before);
+                    return Ok(false);
+                }
+                _ => return Err(self.not_a_number(chunk, row, col, name)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Appends the features of input `i` of a row.
+    fn push_input(&mut self, chunk: &Chunk, row: usize, i: usize, out: &mut Vec<f64>) -> Result<()> {
+        let (input, col) = (&self.schema.inputs[i], self.inputs[i]);
+        let cell = chunk.cell(row, col);
+        let is_missing = cell == Cell::Missing;
+        match &input.kind {
+            Kind::Number { mean } => out.push(match cell {
+                Cell::Missing => *mean,
+                Cell::Number(value) if value.is_finite() => value,
+                _ => return Err(self.not_a_number(chunk, row, col, &input.name)),
+            }),
+            Kind::Boolean { mean } => out.push(match cell {
+                Cell::Missing => *mean,
+                Cell::Number(value) if value == 0.0 || value == 1.0 => value,
+                Cell::Text(text) if text.eq_ignore_ascii_case("true") => 1.0,
+                Cell::Text(text) if text.eq_ignore_ascii_case("false") => 0.0,
+                _ => {
+                    let (path, place, column) = (self.path.clone(), chunk.place(row), input.name.clone());
+                    return Err(Error::NotABoolean { path, place, column, text: excerpt(&chunk.text(row, col)) });
+                }
+            }),
+            Kind::Category { levels } => {
+                let start = out.len();
+                out.resize(start + levels.len(), 0.0);
+                if !is_missing {
+                    let text = chunk.text(row, col);
+                    match levels.binary_search_by(|level| level.as_str().cmp(&text)) {
+                        Ok(level) => out[start + level] = 1.0,
+                        Err(_) => self.oddities[i].count_unknown(&text),
+                    }
+                }
+            }
+        }
+        if input.has_missing {
+            out.push(f64::from(u8::from(is_missing)));
+        } else if is_missing {
+            self.oddities[i].n_missing += 1;
+        }
+        Ok(())
+    }
+
+    fn not_a_number(&self, chunk: &Chunk, row: usize, col: usize, name: &str) -> Error {
+        let text = chunk.text(row, col);
+        let hint = match mistaken_number(&text) {
+            "" => "the model was trained on numbers in this column",
+            hint => hint,
+        };
+        let (path, place, column) = (self.path.clone(), chunk.place(row), name.to_owned());
+        Error::NotANumber { path, place, column, text: excerpt(&text), hint }
+    }
+
+    fn batch(&self, parts: Parts) -> Result<Batch> {
+        let Parts { inputs, targets, rows } = parts;
+        Ok(Batch {
+            inputs: Mat::from_vec(rows.len(), self.schema.n_features(), inputs)?,
+            targets: Mat::from_vec(rows.len(), self.targets.len(), targets)?,
+            rows,
+        })
+    }
+}
+
+/// Rows as numbers, row by row, growing.
+#[derive(Default)]
+struct Parts {
+    inputs: Vec<f64>,
+    targets: Vec<f64>,
+    rows: Vec<u64>,
+}
+
+impl Oddities {
+    fn count_unknown(&mut self, level: &str) {
+        if self.n_unknown == 0 {
+            self.first_unknown = excerpt(level);
+        }
+        self.n_unknown += 1;
+    }
+}
+
+/// The names that the columns of the table would have in the training table. They are its own names, unless neither
+/// table has a header: then it is the position that counts, and the targets may have been left out.
+fn names_by_position(schema: &Schema, reader: &Reader) -> Result<Vec<String>> {
+    let (names, found) = (reader.names(), reader.names().len());
+    match schema.headerless_columns {
+        Some(expected) if !reader.has_header() => {
+            if found == expected {
+                Ok(names.to_vec())
+            } else if found + schema.targets.len() == expected {
+                let all = (0..expected).map(positional);
+                Ok(all.filter(|name| !schema.targets.contains(name)).collect())
+            } else {
+                Err(Error::ColumnCount { path: reader.label().to_owned(), expected, found })
+            }
+        }
+        _ => Ok(names.to_vec()),
+    }
+}

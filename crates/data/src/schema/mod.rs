@@ -1,0 +1,178 @@
+//! How the columns of a table become the numbers of a model: learnt from training data, kept with the model.
+
+mod encode;
+mod learn;
+mod tally;
+
+pub use encode::{Batch, Encoder, Targets};
+pub use learn::{Learnt, Roles};
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+
+/// Most numbers that a row of inputs may become.
+pub const MAX_FEATURES: usize = 100_000;
+
+/// Which columns a model reads, and how each becomes numbers.
+///
+/// An input column becomes one or more *features*, the columns of the matrix that the model sees:
+///
+/// | column | features | missing |
+/// |---|---|---|
+/// | number | `age`, the number | the training mean, and `age=NA` is 1 where training had missing values |
+/// | true or false | `smoker`, 1 or 0 | as for numbers |
+/// | category | `colour=blue`, `colour=red`, …: 1 for the level, 0 for the others | all 0, and `colour=NA` is 1 where training had missing values |
+///
+/// A level that training did not have is 0 in all features of its column. Columns are found by name, in any order;
+/// others are ignored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
+pub struct Schema {
+    inputs: Vec<Input>,
+    targets: Vec<String>,
+    /// Number of columns of the training table, if it had no header: then columns are found by position.
+    headerless_columns: Option<usize>,
+}
+
+/// A column that the model predicts from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether it had missing values in training, and so has an indicator feature.
+    pub has_missing: bool,
+}
+
+/// What an input column holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Kind {
+    /// Numbers.
+    Number {
+        /// Their mean in training, which stands for missing ones.
+        mean: f64,
+    },
+    /// True or false, in any case.
+    Boolean {
+        /// The share of true in training, which stands for missing ones.
+        mean: f64,
+    },
+    /// One of some texts.
+    Category {
+        /// The texts, sorted.
+        levels: Vec<String>,
+    },
+}
+
+impl Input {
+    /// Number of features that the column becomes.
+    pub fn n_features(&self) -> usize {
+        let n_values = match &self.kind {
+            Kind::Number { .. } | Kind::Boolean { .. } => 1,
+            Kind::Category { levels } => levels.len(),
+        };
+        n_values + usize::from(self.has_missing)
+    }
+
+    fn feature_names(&self) -> Vec<String> {
+        let mut names = match &self.kind {
+            Kind::Number { .. } | Kind::Boolean { .. } => vec![self.name.clone()],
+            Kind::Category { levels } => levels.iter().map(|level| format!("{}={level}", self.name)).collect(),
+        };
+        if self.has_missing {
+            names.push(format!("{}=NA", self.name));
+        }
+        names
+    }
+}
+
+impl Schema {
+    /// The columns that the model predicts from, in the order of its features.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// Names of the columns to predict.
+    pub fn targets(&self) -> &[String] {
+        &self.targets
+    }
+
+    /// Numbers that a row of inputs becomes.
+    pub fn n_features(&self) -> usize {
+        self.inputs.iter().map(Input::n_features).sum()
+    }
+
+    /// Names of the features: "age", "colour=red", "age=NA".
+    pub fn feature_names(&self) -> Vec<String> {
+        self.inputs.iter().flat_map(Input::feature_names).collect()
+    }
+
+    /// For each feature, the index in [`Schema::inputs`] of the column that it belongs to.
+    pub fn feature_inputs(&self) -> Vec<usize> {
+        self.inputs.iter().enumerate().flat_map(|(i, input)| vec![i; input.n_features()]).collect()
+    }
+
+    /// A schema of plain numbers, for tables whose columns are known to be such.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] if a name is empty or stands twice, or there is no input or no target.
+    pub fn numeric(inputs: &[String], targets: &[String]) -> Result<Self> {
+        let number = |name: &String| Input { name: name.clone(), kind: Kind::Number { mean: 0.0 }, has_missing: false };
+        Self { inputs: inputs.iter().map(number).collect(), targets: targets.to_vec(), headerless_columns: None }
+            .checked()
+    }
+
+    fn checked(self) -> Result<Self> {
+        let fault = |what: String| Err(Error::Schema { what });
+        if self.inputs.is_empty() || self.targets.is_empty() {
+            return fault("it needs an input and a target".to_owned());
+        }
+        let mut seen = HashSet::new();
+        for name in self.inputs.iter().map(|input| &input.name).chain(&self.targets) {
+            if name.is_empty() || !seen.insert(name) {
+                return fault(format!("the column name {name:?} is empty or stands twice"));
+            }
+        }
+        if self.headerless_columns.is_some_and(|n| n < seen.len()) {
+            return fault(format!("{} columns in a table of fewer", seen.len()));
+        }
+        for Input { name, kind, .. } in &self.inputs {
+            match kind {
+                Kind::Number { mean } if !mean.is_finite() => return fault(format!("the mean of {name:?} is {mean}")),
+                Kind::Boolean { mean } if !(0.0..=1.0).contains(mean) => {
+                    return fault(format!("the share of true in {name:?} is {mean}"));
+                }
+                // Encoding searches them by halves.
+                Kind::Category { levels } if levels.is_empty() || !levels.is_sorted_by(|a, b| a < b) => {
+                    return fault(format!("the levels of {name:?} are none, or not sorted"));
+                }
+                _ => {}
+            }
+        }
+        match self.n_features() {
+            n if n > MAX_FEATURES => fault(format!("{n} features, more than {MAX_FEATURES}")),
+            _ => Ok(self),
+        }
+    }
+}
+
+/// What a file says a schema is, before it is believed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    inputs: Vec<Input>,
+    targets: Vec<String>,
+    headerless_columns: Option<usize>,
+}
+
+impl TryFrom<Stored> for Schema {
+    type Error = Error;
+
+    fn try_from(Stored { inputs, targets, headerless_columns }: Stored) -> Result<Self> {
+        Self { inputs, targets, headerless_columns }.checked()
+    }
+}

@@ -1,0 +1,175 @@
+//! What is known of a column of training data so far, and the verdict on it.
+
+use super::{Kind, Roles};
+use crate::cell::{Cell, mistaken_number};
+use crate::chunk::Chunk;
+use crate::error::{Error, Place, Result, excerpt};
+use crate::notice::Notice;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Texts longer than this are prose, not levels of a category.
+const LEVEL_BYTES: usize = 200;
+/// A column that begins with this many numbers is one of numbers.
+const PROBATION: u64 = 4096;
+/// From so many rows on, a text that is different in each is an identifier.
+const IDENTIFIER_ROWS: u64 = 10;
+
+/// What is known of a target: its range.
+pub(super) struct TargetTally {
+    pub low: f64,
+    pub high: f64,
+}
+
+impl TargetTally {
+    pub fn new() -> Self {
+        Self { low: f64::INFINITY, high: f64::NEG_INFINITY }
+    }
+
+    /// Whether the row has the target, which is column `col` and called `name`.
+    pub fn count(&mut self, chunk: &Chunk, row: usize, col: usize, name: &str, path: &Path) -> Result<bool> {
+        match chunk.cell(row, col) {
+            Cell::Missing => Ok(false),
+            Cell::Number(value) if value.is_finite() => {
+                self.low = self.low.min(value);
+                self.high = self.high.max(value);
+                Ok(true)
+            }
+            _ => {
+                let (path, place, column, text) =
+                    (path.to_owned(), chunk.place(row), name.to_owned(), chunk.text(row, col));
+                let (hint, text, is_first) = (mistaken_number(&text), excerpt(&text), self.low > self.high);
+                Err(match hint {
+                    "" if is_first => Error::TextTarget { path, place, column, text },
+                    hint => Error::NotANumber { path, place, column, text, hint },
+                })
+            }
+        }
+    }
+}
+
+/// What is known of an input.
+#[derive(Default)]
+pub(super) struct Tally {
+    /// Whether it is a category by declaration.
+    is_declared: bool,
+    pub n_missing: u64,
+    n_numbers: u64,
+    n_texts: u64,
+    /// Texts that were meant as numbers.
+    n_mistaken: u64,
+    /// Texts that say true.
+    n_true: u64,
+    mean: f64,
+    low: f64,
+    high: f64,
+    /// The first cell that is no finite number, and whether it is the first of the column.
+    first_text: Option<(Place, String, bool)>,
+    /// Different cells, numbers as they are written.
+    levels: BTreeSet<String>,
+    max_levels: usize,
+    has_too_many: bool,
+    /// Cells that were not entered as levels, because the column seemed one of numbers.
+    n_unentered: u64,
+}
+
+/// What becomes of an input.
+pub(super) enum Verdict {
+    Keep(Kind),
+    Drop(Notice),
+}
+
+impl Tally {
+    pub fn new(is_declared: bool, max_levels: usize) -> Self {
+        Self { is_declared, max_levels, low: f64::INFINITY, high: f64::NEG_INFINITY, ..Self::default() }
+    }
+
+    pub fn count(&mut self, chunk: &Chunk, row: usize, col: usize) {
+        match chunk.cell(row, col) {
+            Cell::Missing => return self.n_missing += 1,
+            Cell::Number(value) if value.is_finite() => {
+                self.n_numbers += 1;
+                let n = self.n_numbers as f64;
+                // The difference of two large numbers may overflow, that of their shares not.
+                self.mean += value / n - self.mean / n;
+                self.low = self.low.min(value);
+                self.high = self.high.max(value);
+                if self.n_numbers > PROBATION && self.n_texts == 0 && !self.is_declared {
+                    return self.n_unentered += 1;
+                }
+            }
+            cell => {
+                if self.first_text.is_none() {
+                    let is_first = self.n_numbers + self.n_missing == 0;
+                    self.first_text = Some((chunk.place(row), excerpt(&chunk.text(row, col)), is_first));
+                }
+                self.n_texts += 1;
+                let is_mistaken = !matches!(cell, Cell::Text(text) if mistaken_number(text).is_empty());
+                self.n_mistaken += u64::from(is_mistaken);
+                self.n_true += u64::from(matches!(cell, Cell::Text(text) if text.eq_ignore_ascii_case("true")));
+            }
+        }
+        if !self.has_too_many {
+            self.enter(&chunk.text(row, col));
+        }
+    }
+
+    fn enter(&mut self, level: &str) {
+        if !self.levels.contains(level) {
+            self.has_too_many = self.levels.len() == self.max_levels || level.len() > LEVEL_BYTES;
+            self.levels.insert(excerpt_if(self.has_too_many, level));
+        }
+    }
+
+    /// What the column is, once all rows are counted.
+    pub fn verdict(self, name: &str, path: &Path, roles: &Roles, has_header: bool) -> Result<Verdict> {
+        let (column, path) = (name.to_owned(), path.to_owned());
+        let n_cells = self.n_numbers + self.n_texts;
+        if n_cells == 0 {
+            return Ok(Verdict::Drop(Notice::AllMissing { column }));
+        }
+        let means_numbers = 2 * (self.n_numbers + self.n_mistaken) > n_cells || self.n_unentered > 0;
+        if means_numbers && !self.is_declared {
+            return match self.first_text {
+                Some((place, text, is_first)) => {
+                    let hint = match mistaken_number(&text) {
+                        "" if is_first && !has_header => "if the first row is a header, say so",
+                        "" => {
+                            "correct it, leave the cell empty if the value is missing, or declare the column a category"
+                        }
+                        hint => hint,
+                    };
+                    Err(Error::NotANumber { path, place, column, text, hint })
+                }
+                None if self.low == self.high && self.n_missing == 0 => {
+                    Ok(Verdict::Drop(Notice::Constant { column, value: self.low.to_string() }))
+                }
+                None => Ok(Verdict::Keep(Kind::Number { mean: self.mean })),
+            };
+        }
+        let (limit, example) = (self.max_levels, self.levels.first().map(|level| excerpt(level)).unwrap_or_default());
+        let is_wanted = self.is_declared || roles.inputs.is_some();
+        let is_boolean = |level: &String| level.eq_ignore_ascii_case("true") || level.eq_ignore_ascii_case("false");
+        if self.has_too_many {
+            return match is_wanted {
+                true => Err(Error::TooManyLevels { path, column, limit, example }),
+                false => Ok(Verdict::Drop(Notice::TooManyLevels { column, limit, example })),
+            };
+        }
+        Ok(match self.levels.len() as u64 {
+            1 if self.n_missing == 0 => Verdict::Drop(Notice::Constant { column, value: example }),
+            n if n == n_cells && n >= IDENTIFIER_ROWS && !is_wanted => {
+                Verdict::Drop(Notice::Identifier { column, example })
+            }
+            _ if !self.is_declared && self.levels.iter().all(is_boolean) => {
+                Verdict::Keep(Kind::Boolean { mean: self.n_true as f64 / n_cells as f64 })
+            }
+            _ => Verdict::Keep(Kind::Category { levels: self.levels.into_iter().collect() }),
+        })
+    }
+}
+
+/// The text, or only its beginning if it is but an example.
+fn excerpt_if(is_example: bool, text: &str) -> String {
+    if is_example { excerpt(text) } else { text.to_owned() }
+}

@@ -1,0 +1,91 @@
+//! Whatever the bytes, reading ends in a table or an error.
+
+use deepgp_data::{Decimal, Header, ReadOptions, Reader, Roles, Schema, Source, Table, Targets};
+use proptest::prelude::*;
+
+/// Reads bytes in every way there is.
+fn read_all_ways(bytes: &[u8], options: ReadOptions) {
+    let source = Source::from_bytes("any", bytes);
+    let _ = Table::read_source(&source);
+    let Ok(mut reader) = Reader::open(&source, &options) else { return };
+    let names = reader.names().to_vec();
+    while let Ok(Some(chunk)) = reader.next_chunk() {
+        assert!(chunk.rows() > 0 && chunk.cols() == names.len());
+        for (row, col) in (0..chunk.rows()).flat_map(|row| (0..chunk.cols()).map(move |col| (row, col))) {
+            let _ = (chunk.cell(row, col), chunk.text(row, col).len(), chunk.place(row));
+        }
+    }
+    for target in names {
+        if let Ok(learnt) = Schema::learn(&source, &options, &Roles::predict([target])) {
+            let read = learnt.schema.read(&source, &options, Targets::Required);
+            let (batch, _) = read.expect("what was learnt from a table reads it");
+            assert_eq!(batch.rows.len() as u64, learnt.n_rows);
+            assert!(batch.inputs.as_slice().iter().chain(batch.targets.as_slice()).all(|v| v.is_finite()));
+        }
+    }
+}
+
+fn options() -> impl Strategy<Value = ReadOptions> {
+    let header = prop_oneof![Just(Header::Auto), Just(Header::Yes), Just(Header::No)];
+    let delimiter = prop_oneof![Just(None), Just(Some(',')), Just(Some(' ')), Just(Some(';'))];
+    let decimal = prop_oneof![Just(Decimal::Point), Just(Decimal::Comma)];
+    (header, delimiter, decimal).prop_map(|(header, delimiter, decimal)| ReadOptions { header, delimiter, decimal })
+}
+
+fn stored(name: &str) -> Vec<u8> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tables").join(name);
+    std::fs::read(path).expect("the stored table")
+}
+
+const BINARY: [&str; 8] = [
+    "pyarrow_snappy.parquet",
+    "pyarrow_v2_gzip.parquet",
+    "pyarrow_plain_lz4.parquet",
+    "polars_zstd.parquet",
+    "pyarrow_lz4.feather",
+    "polars.arrow",
+    "pyarrow_zstd.arrows",
+    "types.arrow",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200), options in options()) {
+        read_all_ways(&bytes, options);
+    }
+
+    #[test]
+    fn any_text_of_table_characters(text in "[a-c0-9,;\t \"\n\r.\\-eéNA?|%]{0,120}", options in options()) {
+        read_all_ways(text.as_bytes(), options);
+    }
+
+    #[test]
+    fn damaged_binary_files(
+        file in 0..BINARY.len(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut bytes = stored(BINARY[file]);
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        read_all_ways(&bytes, ReadOptions::default());
+    }
+
+    #[test]
+    fn numbers_survive_the_way_through_text(
+        values in prop::collection::vec(prop::num::f64::NORMAL | prop::num::f64::ZERO, 3..60),
+        delimiter in prop_oneof![Just(','), Just(';'), Just('\t'), Just('|'), Just(' ')],
+        line_end in prop_oneof![Just("\n"), Just("\r\n"), Just("\r")],
+    ) {
+        let rows: Vec<&[f64]> = values.chunks_exact(3).collect();
+        let mut text = format!("a{delimiter}b{delimiter}y{line_end}");
+        for row in &rows {
+            text.push_str(&format!("{:e}{delimiter}{:e}{delimiter}{:?}{line_end}", row[0], row[1], row[2]));
+        }
+        let table = Table::read_source(&Source::from_bytes("t", text.as_bytes()))?;
+        prop_assert_eq!(table.values.as_slice(), rows.concat());
+    }
+}

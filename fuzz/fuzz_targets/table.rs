@@ -1,0 +1,42 @@
+//! Reads any bytes as a table in every way there is: nothing may panic.
+//!
+//! The first byte chooses the options, the rest is the file. `cargo fuzz run -s none table` runs it on stable Rust.
+
+#![no_main]
+
+use deepgp_data::{Decimal, Encoder, Header, ReadOptions, Reader, Roles, Schema, Source, Table, Targets};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let Some((&choice, bytes)) = input.split_first() else { return };
+    let options = ReadOptions {
+        header: [Header::Auto, Header::Yes, Header::No][usize::from(choice % 3)],
+        delimiter: [None, Some(','), Some(' '), Some('é')][usize::from(choice / 3 % 4)],
+        decimal: if choice & 0x80 == 0 { Decimal::Point } else { Decimal::Comma },
+    };
+    let source = Source::from_bytes("fuzz", bytes);
+    let _ = Table::read_source(&source);
+    let Ok(mut reader) = Reader::open(&source, &options) else { return };
+    let names = reader.names().to_vec();
+    while let Ok(Some(chunk)) = reader.next_chunk() {
+        assert!(chunk.rows() > 0 && chunk.cols() == names.len());
+        for row in 0..chunk.rows() {
+            for col in 0..chunk.cols() {
+                let _ = (chunk.cell(row, col), chunk.text(row, col).len(), chunk.place(row));
+            }
+        }
+    }
+    for target in [names.first(), names.last()].into_iter().flatten() {
+        let Ok(learnt) = Schema::learn(&source, &options, &Roles::predict([target])) else { continue };
+        // What was learnt from a table reads it.
+        let (batch, _) = learnt.schema.read(&source, &options, Targets::Required).expect("the schema of this table");
+        assert_eq!(batch.inputs.rows() as u64, learnt.n_rows);
+        assert!(batch.inputs.as_slice().iter().chain(batch.targets.as_slice()).all(|v| v.is_finite()));
+        let Ok(mut reader) = Reader::open(&source, &options) else { continue };
+        let mut encoder = Encoder::new(&learnt.schema, &mut reader, Targets::Ignored).expect("the columns of this table");
+        while let Ok(Some(chunk)) = reader.next_chunk() {
+            // Rows without a target may hold what the others do not.
+            let _ = encoder.encode(&chunk);
+        }
+    }
+});
