@@ -43,6 +43,20 @@ impl Damping {
         self.base * self.scale
     }
 
+    /// Checks a damping that came from a file against the one asked for.
+    pub(super) fn check(&self, base: f64) -> crate::Result<()> {
+        let fault = |name, value, requirement| {
+            Err(crate::Error::Parameter { name, layer: None, entry: None, value, requirement })
+        };
+        if self.base != base {
+            return fault("damping of the state", self.base, "it must be that of the settings");
+        }
+        if !(LEAST_SCALE..=1.0).contains(&self.scale) {
+            return fault("scale of the damping", self.scale, "it must lie between 1/64 and 1");
+        }
+        Ok(())
+    }
+
     /// Takes note of a step's energy; a jump upwards shrinks the damping and is reported.
     pub fn observe(&mut self, energy: f64) -> Option<Event> {
         if !energy.is_finite() {
