@@ -1,6 +1,6 @@
 //! A run as a value: everything that its future depends on but the data, so that it can be stored and resumed.
 
-use super::{MAX_EVENTS, Settings, Trainer, free_mask};
+use super::{Fitted, MAX_EVENTS, Settings, Trainer, free_mask};
 use crate::batches::Batches;
 use crate::error::{Error, Result, expect_size};
 use crate::infer::{Event, State, Workspace};
@@ -41,6 +41,11 @@ impl Snapshot {
     /// Steps done.
     pub fn step(&self) -> usize {
         self.step
+    }
+
+    /// The network and factors at that moment, copied.
+    pub fn fitted(&self) -> Fitted {
+        Fitted { model: self.model.clone(), factors: self.state.factors.clone(), inference: self.settings.inference }
     }
 
     /// The data that the run began with.
