@@ -94,16 +94,18 @@ fn a_resumed_run_gives_the_bits_of_an_uninterrupted_one() {
 
 #[test]
 fn a_run_with_undone_steps_resumes_between_them() {
-    let (x, mut y) = data(30);
-    // Squares of these overflow, so that no step has a finite energy.
-    y.as_mut_slice().iter_mut().for_each(|y| *y *= 1e200);
-    let (model, settings) = (start(&x), settings(Engine::Sep(Site::FirstOrder), 500));
-    let whole = finish(Trainer::new(model.clone(), &x, &y, settings.clone()).expect("a trainer"));
-    assert_eq!(whole.0, Termination::Diverged);
-    for interrupted in [1, 12, whole.1] {
-        let snapshot = stored(&snapshot_at(interrupted, &model, &x, &y, &settings));
-        let resumed = finish(Trainer::resume(snapshot, &x, &y).expect("a run"));
-        assert!(resumed == whole, "interrupted after {interrupted}");
+    // Squares of the first overflow, so that no step has a finite energy; of the second, the squares of the gradient do.
+    for scale in [1e200, 1e100] {
+        let (x, mut y) = data(30);
+        y.as_mut_slice().iter_mut().for_each(|y| *y *= scale);
+        let (model, settings) = (start(&x), settings(Engine::Sep(Site::FirstOrder), 500));
+        let whole = finish(Trainer::new(model.clone(), &x, &y, settings.clone()).expect("a trainer"));
+        assert_eq!(whole.0, Termination::Diverged);
+        for interrupted in [1, 12, whole.1] {
+            let snapshot = stored(&snapshot_at(interrupted, &model, &x, &y, &settings));
+            let resumed = finish(Trainer::resume(snapshot, &x, &y).expect("a run"));
+            assert!(resumed == whole, "interrupted after {interrupted}");
+        }
     }
 }
 

@@ -20,7 +20,7 @@ const MAGIC: [u8; 8] = *b"\x89DGP\r\n\x1a\n";
 const PREFIX: u64 = 32;
 /// Bytes of the checksum.
 const SUFFIX: u64 = 4;
-/// Most bytes of JSON. In memory it may take some twenty times as much.
+/// Most bytes of JSON. In memory it may take some forty times as much, should its author be hostile.
 const MAX_JSON: u64 = 16 << 20;
 
 /// What a file holds.
@@ -110,8 +110,8 @@ impl Pieces {
 
 /// What the first bytes of a file say of the rest of it.
 struct Prefix {
+    /// Bytes of JSON.
     json: u64,
-    floats: u64,
     /// Bytes of the whole file.
     total: u64,
 }
@@ -148,7 +148,7 @@ impl Prefix {
         if length.is_some_and(|length| length < total) {
             return Err(FormatError::Truncated { expected: total, found });
         }
-        Ok(Self { json, floats: 8 * floats, total })
+        Ok(Self { json, total })
     }
 }
 
@@ -207,7 +207,6 @@ fn open(bytes: &[u8]) -> Result<Opened<'_>, FormatError> {
         return Err(FormatError::Invalid { what });
     };
     let (json, floats) = covered[PREFIX as usize..].split_at(json);
-    debug_assert_eq!(floats.len() as u64, prefix.floats);
     Ok(Opened { kind, json, floats })
 }
 

@@ -3,7 +3,7 @@
 use crate::write::FLOATS;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// One value. It takes at most 40 bytes for each of the two or more that it takes in the file.
+/// One value, in 24 bytes and what it owns: a hostile file has many small ones.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Tree {
     Null,

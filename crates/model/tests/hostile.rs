@@ -3,6 +3,7 @@
 mod common;
 
 use common::{config, data, preprocessing, rows, saved};
+use deepgp::infer::{Engine, Settings as InferSettings, Site};
 use deepgp::init::KernelChoice;
 use deepgp_io::{Kind, seal, unseal};
 use deepgp_model::{Best, Checkpoint, Config, FormatError, Noise, Prepared, Record, SavedModel};
@@ -258,5 +259,41 @@ fn checkpoints_are_no_models_and_survive_the_same() {
                 });
             }
         }
+    }
+}
+
+/// Writes what the fuzzer begins with.
+#[test]
+#[ignore = "it writes fuzz/corpus/model"]
+fn seeds() {
+    let folder = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/model");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let write = |name: String, bytes: &[u8], kind: Kind| {
+        let (json, floats) = unseal(bytes).expect("a file");
+        let json = json.trim_ascii_end();
+        let length =
+            u16::try_from(json.len()).expect("a short text") | if kind == Kind::Checkpoint { 0x8000 } else { 0 };
+        let seed = [&length.to_le_bytes()[..], json, floats].concat();
+        std::fs::write(folder.join(name), seed).expect("written");
+    };
+    for (i, saved) in variety().into_iter().enumerate() {
+        write(format!("model{i}"), &saved.to_bytes().expect("a file"), Kind::Model);
+    }
+    for engine in [Engine::Sep(Site::FirstOrder), Engine::Ep, Engine::JointEnergy] {
+        let (x, y) = data(4);
+        let prepared = Prepared::new(&x, &y).expect("data");
+        let mut config = config(2);
+        config.architecture.n_inducing = 2;
+        config.train.inference = InferSettings::of(engine);
+        let mut trainer = prepared.trainer(&config).expect("a trainer");
+        trainer.run(&mut ());
+        let checkpoint = Checkpoint {
+            plan: (),
+            preprocessing: preprocessing(&prepared, &x),
+            snapshot: trainer.snapshot(),
+            best: Some(Best { step: 2, score: -1.5, fitted: trainer.fitted() }),
+            record: Record::new(config, 4),
+        };
+        write(format!("checkpoint-{engine:?}"), &checkpoint.to_bytes().expect("a file"), Kind::Checkpoint);
     }
 }

@@ -75,7 +75,7 @@ impl Damping {
             self.mean += MEMORY * bounded;
             self.variance += MEMORY * (bounded * bounded - self.variance);
         }
-        self.seen += 1;
+        self.seen = self.seen.saturating_add(1);
         if jumped {
             self.scale = (0.5 * self.scale).max(LEAST_SCALE);
             return Some(Event::EnergyJump { energy, expected, damping: self.current() });

@@ -111,7 +111,7 @@ impl<'a> Trainer<'a> {
             let what = "parameters of the last good step";
             return Err(Error::NotFinite { what, row, column: 0, value: last_good[row] });
         }
-        if !(learning_scale >= 0.0 && learning_scale <= 1.0) {
+        if !(0.0..=1.0).contains(&learning_scale) {
             let (name, requirement) = ("learning scale", "it must lie between 0 and 1");
             return Err(Error::Parameter { name, layer: None, entry: None, value: learning_scale, requirement });
         }

@@ -253,7 +253,7 @@ impl<'a> Trainer<'a> {
 
     /// Adds an event of the time before training to the record.
     pub fn note(&mut self, event: Event) {
-        self.n_events += 1;
+        self.n_events = self.n_events.saturating_add(1);
         if self.events.len() < MAX_EVENTS {
             self.events.push((self.step, event));
         }
@@ -341,7 +341,7 @@ impl<'a> Trainer<'a> {
         self.set_theta(&theta);
         self.adam = Adam::new(theta.len());
         self.learning_scale *= 0.5;
-        self.rejections += 1;
+        self.rejections = self.rejections.saturating_add(1);
         self.note(Event::StepRejected { cause });
         f64::NAN
     }
