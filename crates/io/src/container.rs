@@ -11,7 +11,11 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// The format that is written, and the latest that can be read. It is raised when older programs would misread a file.
+/// The format that is written, and the latest that can be read.
+///
+/// A later program reads every earlier format: a field that is added to a stored type needs a default. Older programs pass
+/// over fields that they do not know. Where that would mislead them, or where a type refuses unknown fields (the training
+/// settings do), the format is raised, and they say that the file is newer than they are.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// The first byte is not text, and the line ends show a transfer that changed them, as in PNG.

@@ -159,7 +159,7 @@ fn refusals_say_what_is_wrong() {
         ("/body/fitted/model/layers".into(), json!([]), &["layers", "0 rows"]),
         ("/body/fitted/factors".into(), json!([]), &["layers of the factors: expected 2, found 0"]),
         ("/body/fitted/inference/alpha".into(), json!(7), &["alpha: 7"]),
-        ("/body/fitted/inference/jitter".into(), json!({"Relative": -1}), &["jitter: -1"]),
+        ("/body/fitted/inference/jitter".into(), json!({"relative": -1}), &["jitter: -1"]),
         ("/body/preprocessing/features/names".into(), json!(["one"]), &["features: expected 2, found 1"]),
         ("/body/preprocessing/ranges".into(), json!([]), &["ranges of the inputs: expected 2, found 0"]),
         ("/body/preprocessing/target_names".into(), json!([]), &["names of the targets: expected 1, found 0"]),
