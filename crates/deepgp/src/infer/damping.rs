@@ -63,7 +63,8 @@ impl Damping {
             return None;
         }
         let expected = self.mean;
-        let deviation = energy - expected;
+        // Differences and squares of huge energies must not overflow: what is not finite here would stay so for ever.
+        let deviation = (energy - expected).clamp(-f64::MAX, f64::MAX);
         // An energy that has come to rest has no spread: what rounding adds is no jump.
         let limit = JUMP * self.variance.sqrt().max(REST * (1.0 + expected.abs()));
         let jumped = self.seen >= WARM_UP && deviation > limit;
@@ -73,7 +74,7 @@ impl Damping {
             // One outlier must not widen the band it is judged by.
             let bounded = if jumped { limit } else { deviation };
             self.mean += MEMORY * bounded;
-            self.variance += MEMORY * (bounded * bounded - self.variance);
+            self.variance += MEMORY * ((bounded * bounded).min(f64::MAX) - self.variance);
         }
         self.seen = self.seen.saturating_add(1);
         if jumped {
@@ -133,6 +134,15 @@ impl Default for Room {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn huge_energies_leave_finite_numbers() {
+        let mut damping = Damping::new(0.5);
+        for energy in [1e308, -1e308, 1e200, f64::MAX, f64::MIN, 1.0] {
+            damping.observe(energy);
+            assert!(damping.mean.is_finite() && damping.variance.is_finite(), "after {energy}: {damping:?}");
+        }
+    }
 
     #[test]
     fn an_energy_at_rest_may_tremble() {
