@@ -104,6 +104,14 @@ pub enum Error {
         /// What would be allowed, as a clause.
         requirement: &'static str,
     },
+    /// A run is to be resumed with data that it did not begin with.
+    #[error("the data are not those that the run began with: their fingerprint is {found:016x}, not {expected:016x}")]
+    OtherData {
+        /// Fingerprint of the data that the run began with.
+        expected: u64,
+        /// Fingerprint of the data given.
+        found: u64,
+    },
     /// An iteration of the linear algebra did not converge.
     #[error("{what}: the iteration did not converge")]
     NotConverged {
@@ -158,7 +166,7 @@ mod tests {
     use crate::init::{Architecture, network};
     use crate::likelihood::{Gaussian, Likelihood, Observation, Probit};
     use crate::linalg::{Mat, symmetric_eigen};
-    use crate::train::{self, Trainer};
+    use crate::train::{self, Fingerprint, Trainer};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
@@ -196,7 +204,11 @@ mod tests {
                 let settings = train::Settings { fixed: vec!["lengthscales".into()], ..train::Settings::default() };
                 Trainer::new(net, &x, &x, settings).map(|_| ())
             }
-            Error::UnknownParameter { .. } => Mat::zeros(0, 1).check_data("inducing inputs").map_err(|e| e.in_layer(3)),
+            Error::UnknownParameter { .. } => {
+                let (one, other) = (Mat::from_fn(3, 1, |i, _| i as f64), Mat::from_fn(3, 1, |i, _| -(i as f64)));
+                Fingerprint::of(&one, &one).expect_same(&Fingerprint::of(&other, &one))
+            }
+            Error::OtherData { .. } => Mat::zeros(0, 1).check_data("inducing inputs").map_err(|e| e.in_layer(3)),
             Error::InLayer { .. } => return None,
         })
     }
@@ -213,6 +225,7 @@ mod tests {
             "targets: row 1, column 0 is 0.5; a probit target must be −1 or +1",
             "principal directions: the iteration did not converge",
             "there is no parameter 'lengthscales'; the network has lengthscale, noise_var, signal_var, z",
+            "the data are not those that the run began with: their fingerprint is 8de459d53dfd8e38, not dbc57db1ea1dd9e4",
             "layer 3: inducing inputs: has 0 rows and 1 columns; at least one of each is needed",
         ];
         let mut previous = None;

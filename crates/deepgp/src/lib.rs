@@ -67,4 +67,4 @@ pub use likelihood::Likelihood;
 pub use linalg::Mat;
 pub use network::DeepGp;
 pub use predict::{Prediction, Predictor};
-pub use train::{Fitted, Observer, Outcome, Trainer};
+pub use train::{Fitted, Observer, Outcome, Snapshot, Trainer};

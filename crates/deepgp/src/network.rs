@@ -108,8 +108,29 @@ fn check_layer_factors(layer: &Layer, factors: &[Factor]) -> Result<()> {
         expect_size("rows of a factor", m, precision.rows())?;
         expect_size("columns of a factor", m, precision.cols())?;
         precision.check_data("precision of a factor")?;
+        check_symmetric(precision)?;
         if let Some((row, &value)) = linear.iter().enumerate().find(|(_, v)| !v.is_finite()) {
             return Err(Error::NotFinite { what: "linear term of a factor", row, column: 0, value });
+        }
+    }
+    Ok(())
+}
+
+/// Largest difference of two entries that should be equal, as a share of the largest entry.
+const ASYMMETRY: f64 = 1e-8;
+
+/// Checks that Λ is symmetric but for rounding: factorisations read one half of it, other code the other.
+fn check_symmetric(precision: &Mat) -> Result<()> {
+    let largest = precision.as_slice().iter().fold(0.0_f64, |largest, v| largest.max(v.abs()));
+    for i in 0..precision.rows() {
+        for j in 0..i {
+            let value = precision[(i, j)] - precision[(j, i)];
+            // A difference of two finite numbers may be infinite, and then it is too large.
+            if value.abs() > ASYMMETRY * largest {
+                let requirement = "it is the difference of two entries that mirror each other and must be 0";
+                let entry = Some(i * precision.cols() + j);
+                return Err(Error::Parameter { name: "precision of a factor", layer: None, entry, value, requirement });
+            }
         }
     }
     Ok(())

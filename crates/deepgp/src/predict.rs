@@ -1,7 +1,7 @@
 //! Prediction: an immutable, precomputed network that maps inputs to moments, samples and densities.
 
 use crate::error::Result;
-use crate::infer::{Context, all_moments};
+use crate::infer::{Context, Event, all_moments};
 use crate::layer::{KnownTape, Projection, RandomTape};
 use crate::likelihood::Observation;
 use crate::linalg::Mat;
@@ -60,6 +60,13 @@ impl Predictor {
         let context = Context::new(&fitted.model, fitted.inference.jitter)?;
         let projections = context.project(&all_moments(&fitted.factors, 1.0)?);
         Ok(Self { fitted, context, projections })
+    }
+
+    /// What was met in the precomputation: a K_zz that needed more jitter than was configured.
+    pub fn events(&self) -> Vec<Event> {
+        let mut events = Vec::new();
+        self.context.jitter_events(&mut events);
+        events
     }
 
     /// The trained network.

@@ -1,5 +1,9 @@
 //! Training: batch → engine → optimiser → observer, until a reason to stop.
 
+mod snapshot;
+
+pub use snapshot::{Fingerprint, Snapshot};
+
 use crate::batches::Batches;
 use crate::error::{Error, Result};
 use crate::gauss::Factor;
@@ -107,6 +111,14 @@ pub struct Progress<'a> {
 pub trait Observer {
     /// Called after each step; [`ControlFlow::Break`] ends training after it.
     fn on_step(&mut self, progress: &Progress<'_>) -> ControlFlow<()>;
+
+    /// The share in [0, 1] of the run that is done, if something besides the number of steps decides on its end, such as a
+    /// clock. Asked before each step; the learning rate follows the larger of this and the share of the steps.
+    ///
+    /// It does not end the run: [`Observer::on_step`] does. A run that follows a clock does not give the same bits twice.
+    fn share(&mut self) -> Option<f64> {
+        None
+    }
 }
 
 /// Sees nothing.
@@ -166,6 +178,7 @@ impl Fitted {
 pub struct Trainer<'a> {
     x: &'a Mat,
     y: &'a Mat,
+    data: Fingerprint,
     settings: Settings,
     inference: Inference,
     model: DeepGp,
@@ -202,24 +215,14 @@ impl<'a> Trainer<'a> {
         let state = State::random(&model, x.rows(), &inference, &mut rng)?;
         let mut theta = Vec::new();
         model.read_free(&mut theta);
-        let (mut free, mut names) = (Vec::new(), Vec::new());
-        model.visit(&mut |b| {
-            let moves = !settings.fixed.iter().any(|name| name == b.name);
-            free.extend(std::iter::repeat_n(moves, b.values.len()));
-            names.push(b.name);
-        });
-        if let Some(name) = settings.fixed.iter().find(|name| !names.contains(&name.as_str())) {
-            names.sort_unstable();
-            names.dedup();
-            return Err(Error::UnknownParameter { name: name.clone(), known: names.join(", ") });
-        }
         state.read_free(&mut theta);
-        free.resize(theta.len(), true);
+        let free = free_mask(&model, &settings.fixed, theta.len())?;
         Ok(Self {
             batches: Batches::new(x.rows(), settings.batch_size, settings.seed),
             ws: Workspace::with_threads(&model, settings.threads),
             adam: Adam::new(theta.len()),
             last_good: theta,
+            data: Fingerprint::of(x, y),
             x,
             y,
             settings,
@@ -250,7 +253,7 @@ impl<'a> Trainer<'a> {
 
     /// Adds an event of the time before training to the record.
     pub fn note(&mut self, event: Event) {
-        self.n_events += 1;
+        self.n_events = self.n_events.saturating_add(1);
         if self.events.len() < MAX_EVENTS {
             self.events.push((self.step, event));
         }
@@ -293,24 +296,27 @@ impl<'a> Trainer<'a> {
         self.state.write_free(&theta[used..]);
     }
 
-    /// One step; returns its energy (NaN for a step that was undone), its learning rate, and whether to go on.
-    fn advance(&mut self) -> (f64, f64, bool) {
-        let share = self.step as f64 / self.settings.iterations.max(1) as f64;
+    /// One step; returns its energy (NaN for a step that was undone) and its learning rate. `share` is what the observer
+    /// says of the run's end.
+    fn advance(&mut self, share: Option<f64>) -> (f64, f64) {
+        let share = (self.step as f64 / self.settings.iterations.max(1) as f64).max(share.unwrap_or(0.0));
         let rate = self.settings.learning_rate * self.settings.schedule.factor(share) * self.learning_scale;
         let before = self.theta();
         let batch = Batch::of(self.x, self.y, self.batches.at(self.step));
         self.step += 1;
         match self.inference.step(&self.model, &mut self.state, batch, &mut self.ws) {
-            Ok(step) if step.is_finite() => {
+            // Adam would never move again after a square that is not finite.
+            Ok(step) if step.is_finite() && step.gradient.iter().all(|g| (g * g).is_finite()) => {
                 self.last_good = before;
-                self.accept(step, rate)
+                (self.accept(step, rate), rate)
             }
-            Ok(_) => self.reject("the energy or its gradient is not finite".to_owned(), rate),
-            Err(error) => self.reject(error.to_string(), rate),
+            Ok(_) => (self.reject("the energy or its gradient is not finite".to_owned()), rate),
+            Err(error) => (self.reject(error.to_string()), rate),
         }
     }
 
-    fn accept(&mut self, step: Step, rate: f64) -> (f64, f64, bool) {
+    /// Moves the free parameters; returns the energy.
+    fn accept(&mut self, step: Step, rate: f64) -> f64 {
         let Step { energy, mut gradient, events } = step;
         for (g, moves) in gradient.iter_mut().zip(&self.free) {
             if !moves {
@@ -325,27 +331,33 @@ impl<'a> Trainer<'a> {
         let mean = self.mean_energy.map_or(energy, |mean| mean + ENERGY_MEMORY * (energy - mean));
         self.mean_energy = Some(mean);
         events.into_iter().for_each(|event| self.note(event));
-        (energy, rate, true)
+        energy
     }
 
-    /// Goes back to the last state that could be evaluated, with smaller steps from there.
-    fn reject(&mut self, cause: String, rate: f64) -> (f64, f64, bool) {
+    /// Goes back to the last state that could be evaluated, with smaller steps from there; returns NaN for the energy.
+    fn reject(&mut self, cause: String) -> f64 {
         self.state.damping.shrink();
         let theta = self.last_good.clone();
         self.set_theta(&theta);
         self.adam = Adam::new(theta.len());
         self.learning_scale *= 0.5;
-        self.rejections += 1;
+        self.rejections = self.rejections.saturating_add(1);
         self.note(Event::StepRejected { cause });
-        (f64::NAN, rate, self.rejections < MAX_REJECTIONS)
+        f64::NAN
     }
 
     /// Trains until done, stopped or lost.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Outcome {
-        let mut termination = Termination::Iterations;
-        while self.step < self.settings.iterations {
+        // Decided before a step and not after it: a run that is resumed at its very end must end in the same way.
+        let termination = loop {
+            if self.rejections >= MAX_REJECTIONS {
+                break Termination::Diverged;
+            }
+            if self.step >= self.settings.iterations {
+                break Termination::Iterations;
+            }
             let seen = self.events.len();
-            let (energy, learning_rate, go_on) = self.advance();
+            let (energy, learning_rate) = self.advance(observer.share());
             let progress = Progress {
                 step: self.step,
                 iterations: self.settings.iterations,
@@ -357,17 +369,12 @@ impl<'a> Trainer<'a> {
                 trainer: self,
             };
             if observer.on_step(&progress).is_break() {
-                termination = Termination::Stopped;
-                break;
+                break Termination::Stopped;
             }
-            if !go_on {
-                termination = Termination::Diverged;
-                break;
-            }
-        }
+        };
         // The last move of the parameters has not been evaluated: it must at least give a predictor.
         if self.predictor().is_err() {
-            self.reject("the last step left a network that cannot predict".to_owned(), 0.0);
+            self.reject("the last step left a network that cannot predict".to_owned());
         }
         Outcome {
             termination,
@@ -377,6 +384,23 @@ impl<'a> Trainer<'a> {
             n_events: self.n_events,
         }
     }
+}
+
+/// Which of the `n` free parameters move: all but the model's blocks of the given names.
+fn free_mask(model: &DeepGp, fixed: &[String], n: usize) -> Result<Vec<bool>> {
+    let (mut free, mut names) = (Vec::new(), Vec::new());
+    model.visit(&mut |b| {
+        let moves = !fixed.iter().any(|name| name == b.name);
+        free.extend(std::iter::repeat_n(moves, b.values.len()));
+        names.push(b.name);
+    });
+    if let Some(name) = fixed.iter().find(|name| !names.contains(&name.as_str())) {
+        names.sort_unstable();
+        names.dedup();
+        return Err(Error::UnknownParameter { name: name.clone(), known: names.join(", ") });
+    }
+    free.resize(n, true);
+    Ok(free)
 }
 
 /// The SEP energy of a whole data set at a trained network: what training estimates on batches.

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Draw, engines, free, gaussian, inference};
-use deepgp::infer::{Engine, Settings as InferSettings, Site};
+use common::{Draw, engines, free, gaussian, inference, no_factors};
+use deepgp::infer::{Engine, Event, Settings as InferSettings, Site};
 use deepgp::init::{Architecture, network};
 use deepgp::linalg::Mat;
 use deepgp::network::DeepGp;
@@ -205,6 +205,22 @@ fn a_predictor_can_be_shared_between_threads() {
     fn shareable<T: Send + Sync>() {}
     shareable::<Predictor>();
     shareable::<Fitted>();
+}
+
+#[test]
+fn a_predictor_tells_of_raised_jitter() {
+    let mut draw = Draw::new(4);
+    let sound = draw.network(&[1, 2, 1], 3, false);
+    let mut layers = sound.layers().to_vec();
+    // Equal inducing inputs: K_zz is singular.
+    layers[1].z = Mat::zeros(3, 2);
+    let singular = DeepGp::new(layers, sound.likelihood().clone()).expect("a network");
+    let events = |model: &DeepGp| {
+        let inference = inference(Engine::Sep(Site::FirstOrder), 1.0, 0.1, 0.0).settings();
+        Predictor::new(Fitted { model: model.clone(), factors: no_factors(model), inference }).expect("ok").events()
+    };
+    assert_eq!(events(&sound), []);
+    assert!(matches!(events(&singular)[..], [Event::JitterRaised { layer: 1, raises: 1.., .. }]));
 }
 
 #[test]

@@ -13,16 +13,32 @@
 //! assert!(prediction.y.var.as_slice().iter().all(|&v| v > 0.0));
 //! # Ok::<(), deepgp::Error>(())
 //! ```
+//! [`Prepared`] is the same in steps, for runs that are watched, stored in a [`Checkpoint`] and resumed; a [`SavedModel`] is
+//! what a model file holds.
 
 /// The examples of the README are compiled and run with those of this crate.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod checkpoint;
 mod config;
+mod limits;
 mod model;
+mod prepared;
+mod record;
+mod saved;
 mod scores;
+mod summary;
 
+pub use checkpoint::{Best, Checkpoint};
 pub use config::{Config, Noise};
 pub use model::Model;
+pub use prepared::Prepared;
+pub use record::{Curve, CurvePoint, Record};
+pub use saved::{Features, Preprocessing, SavedModel};
 pub use scores::Scores;
+pub use summary::Range;
+
+/// What can go wrong with a model file or a checkpoint.
+pub use deepgp_io::{FileError, FormatError};

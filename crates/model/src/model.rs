@@ -1,15 +1,13 @@
 //! A trained regression model that speaks the data's own units.
 
 use crate::config::Config;
+use crate::prepared::Prepared;
 use crate::scores::Scores;
-use deepgp::init::network;
 use deepgp::linalg::Mat;
 use deepgp::predict::{Moments, Prediction, Predictor};
-use deepgp::train::{Fitted, Observer, Outcome, Trainer};
+use deepgp::train::{Fitted, Observer, Outcome};
 use deepgp::{Error, Result};
 use deepgp_data::Standardiser;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 /// A trained network with the standardisers of its inputs and targets. It never changes, so threads can share it.
 #[derive(Debug)]
@@ -25,30 +23,28 @@ impl Model {
     /// # Errors
     /// What the data or the configuration are refused for; see [`deepgp::Error`].
     pub fn fit(x: &Mat, y: &Mat, config: &Config, observer: &mut dyn Observer) -> Result<(Self, Outcome)> {
-        if x.rows() != y.rows() {
-            return Err(Error::Shape { what: "rows of the targets", expected: x.rows(), found: y.rows() });
-        }
-        let (inputs, targets) = (Standardiser::fit(x, "inputs")?, Standardiser::fit(y, "targets")?);
-        let (x, y) = (inputs.apply(x, "inputs")?, targets.apply(y, "targets")?);
-        // The start has a stream of its own: the trainer draws minibatches and factors from the same seed.
-        let mut rng = ChaCha8Rng::seed_from_u64(config.train.seed);
-        rng.set_stream(u64::MAX);
-        let likelihood = config.noise.likelihood(y.cols());
-        let (net, events) = network(&x, likelihood, &config.architecture, &mut rng)?;
-        let mut trainer = Trainer::new(net, &x, &y, config.train.clone())?;
-        for event in events {
-            trainer.note(event);
-        }
+        let data = Prepared::new(x, y)?;
+        let mut trainer = data.trainer(config)?;
         let outcome = trainer.run(observer);
-        let predictor = trainer.predictor()?;
-        Ok((Self { inputs, targets, predictor }, outcome))
+        let fitted = trainer.fitted();
+        Ok((data.model(fitted)?, outcome))
     }
 
     /// A model from its parts.
     ///
     /// # Errors
-    /// As [`Predictor::new`].
+    /// As [`Predictor::new`], and [`Error::Shape`] if the standardisers do not fit the network.
     pub fn from_parts(inputs: Standardiser, targets: Standardiser, fitted: Fitted) -> Result<Self> {
+        fitted.check()?;
+        let sizes = [
+            ("columns of the inputs' standardiser", fitted.model.dim_in(), inputs.columns()),
+            ("columns of the targets' standardiser", fitted.model.dim_out(), targets.columns()),
+        ];
+        for (what, expected, found) in sizes {
+            if expected != found {
+                return Err(Error::Shape { what, expected, found });
+            }
+        }
         Ok(Self { inputs, targets, predictor: Predictor::new(fitted)? })
     }
 

@@ -43,13 +43,28 @@ impl Damping {
         self.base * self.scale
     }
 
+    /// Checks a damping that came from a file against the one asked for.
+    pub(super) fn check(&self, base: f64) -> crate::Result<()> {
+        let fault = |name, value, requirement| {
+            Err(crate::Error::Parameter { name, layer: None, entry: None, value, requirement })
+        };
+        if self.base != base {
+            return fault("damping of the state", self.base, "it must be that of the settings");
+        }
+        if !(LEAST_SCALE..=1.0).contains(&self.scale) {
+            return fault("scale of the damping", self.scale, "it must lie between 1/64 and 1");
+        }
+        Ok(())
+    }
+
     /// Takes note of a step's energy; a jump upwards shrinks the damping and is reported.
     pub fn observe(&mut self, energy: f64) -> Option<Event> {
         if !energy.is_finite() {
             return None;
         }
         let expected = self.mean;
-        let deviation = energy - expected;
+        // Differences and squares of huge energies must not overflow: what is not finite here would stay so for ever.
+        let deviation = (energy - expected).clamp(-f64::MAX, f64::MAX);
         // An energy that has come to rest has no spread: what rounding adds is no jump.
         let limit = JUMP * self.variance.sqrt().max(REST * (1.0 + expected.abs()));
         let jumped = self.seen >= WARM_UP && deviation > limit;
@@ -59,9 +74,9 @@ impl Damping {
             // One outlier must not widen the band it is judged by.
             let bounded = if jumped { limit } else { deviation };
             self.mean += MEMORY * bounded;
-            self.variance += MEMORY * (bounded * bounded - self.variance);
+            self.variance += MEMORY * ((bounded * bounded).min(f64::MAX) - self.variance);
         }
-        self.seen += 1;
+        self.seen = self.seen.saturating_add(1);
         if jumped {
             self.scale = (0.5 * self.scale).max(LEAST_SCALE);
             return Some(Event::EnergyJump { energy, expected, damping: self.current() });
@@ -119,6 +134,15 @@ impl Default for Room {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn huge_energies_leave_finite_numbers() {
+        let mut damping = Damping::new(0.5);
+        for energy in [1e308, -1e308, 1e200, f64::MAX, f64::MIN, 1.0] {
+            damping.observe(energy);
+            assert!(damping.mean.is_finite() && damping.variance.is_finite(), "after {energy}: {damping:?}");
+        }
+    }
 
     #[test]
     fn an_energy_at_rest_may_tremble() {

@@ -31,6 +31,16 @@ impl Root {
         Ok(Self { m, packed })
     }
 
+    /// Checks a root that came from a file: its size, and that its numbers are finite.
+    pub(super) fn check(&self, m: usize) -> Result<()> {
+        crate::error::expect_size("rows of a root", m, self.m)?;
+        crate::error::expect_size("entries of a packed root", tri::packed_len(m), self.packed.len())?;
+        match self.packed.iter().position(|v| !v.is_finite()) {
+            None => Ok(()),
+            Some(row) => Err(crate::Error::NotFinite { what: "packed root", row, column: 0, value: self.packed[row] }),
+        }
+    }
+
     /// The root of a positive definite matrix.
     ///
     /// # Errors

@@ -105,6 +105,22 @@ impl State {
         crate::error::expect_size("layers of the state's roots", layers, self.roots.len())
     }
 
+    /// Checks everything that a state which came from a file could have wrong, at the cost of reading it once.
+    ///
+    /// # Errors
+    /// [`crate::Error::Shape`], [`crate::Error::NotFinite`] or [`crate::Error::Parameter`].
+    pub(crate) fn check_all(&self, model: &DeepGp, inference: &Inference, n_data: usize) -> crate::Result<()> {
+        let settings = inference.settings();
+        model.check_factors(&self.factors)?;
+        self.check(settings.engine, n_data)?;
+        self.points.iter().try_for_each(|factors| model.check_factors(factors))?;
+        for (roots, layer) in self.roots.iter().zip(model.layers()) {
+            crate::error::expect_size("outputs of the state's roots", layer.dim_out, roots.len())?;
+            roots.iter().try_for_each(|root| root.check(layer.n_inducing()))?;
+        }
+        self.damping.check(settings.damping)
+    }
+
     /// Appends the coordinates that descend the energy like hyperparameters: none but for the joint energy.
     pub fn read_free(&self, free: &mut Vec<f64>) {
         for (roots, factors) in self.roots.iter().zip(&self.factors) {

@@ -163,7 +163,7 @@ impl Context {
     }
 
     /// Events for factors that needed more jitter than was configured.
-    pub(super) fn jitter_events(&self, events: &mut Vec<Event>) {
+    pub(crate) fn jitter_events(&self, events: &mut Vec<Event>) {
         for (layer, inducing) in self.inducing.iter().enumerate() {
             let (jitter, raises) = inducing.chol.jitter();
             if raises > 0 {

@@ -7,6 +7,7 @@ use crate::simd::{all_finite, wide};
 
 /// What is added to the diagonal of a Gram matrix before it is factored.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Jitter {
     /// A constant.
     Absolute(f64),

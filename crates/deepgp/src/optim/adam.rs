@@ -1,5 +1,6 @@
 //! Adam (Kingma & Ba 2015).
 
+use crate::error::{Error, Result, expect_size};
 use serde::{Deserialize, Serialize};
 
 const BETA1: f64 = 0.9;
@@ -25,7 +26,29 @@ impl Adam {
         Self { m: vec![0.0; n], v: vec![0.0; n], t: 0 }
     }
 
-    /// One descent step.
+    /// Checks moments that came from a file: `n` of each, finite, squares not negative.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Parameter`].
+    pub fn check(&self, n: usize) -> Result<()> {
+        expect_size("first moments of Adam", n, self.m.len())?;
+        expect_size("second moments of Adam", n, self.v.len())?;
+        let fault =
+            |name, entry, value, requirement| Err(Error::Parameter { name, layer: None, entry, value, requirement });
+        if let Some(i) = self.m.iter().position(|m| !m.is_finite()) {
+            return fault("first moment of Adam", Some(i), self.m[i], "it must be finite");
+        }
+        if let Some(i) = self.v.iter().position(|v| !(*v >= 0.0 && v.is_finite())) {
+            return fault("second moment of Adam", Some(i), self.v[i], "it must be finite and not negative");
+        }
+        if self.t < 0 {
+            return fault("steps of Adam", None, f64::from(self.t), "they must not be negative");
+        }
+        Ok(())
+    }
+
+    /// One descent step. The square of every entry of the gradient must be finite: otherwise that entry would never move
+    /// again.
     ///
     /// # Panics
     /// If the lengths differ from that of [`Adam::new`].

@@ -1,0 +1,198 @@
+//! A run as a value: everything that its future depends on but the data, so that it can be stored and resumed.
+
+use super::{Fitted, MAX_EVENTS, Settings, Trainer, free_mask};
+use crate::batches::Batches;
+use crate::error::{Error, Result, expect_size};
+use crate::infer::{Event, State, Workspace};
+use crate::linalg::Mat;
+use crate::network::DeepGp;
+use crate::optim::Adam;
+use crate::param::Parameters;
+use serde::{Deserialize, Serialize};
+
+/// Everything that the future of a run depends on, except for the data.
+///
+/// A run that is resumed from a snapshot, with the same data and on the same kind of processor, goes on to the last bit as
+/// it would have gone on by itself. Take it in an observer: what [`Trainer::run`] does at its end is not part of the course.
+/// Parameters are kept as the natural values that the run computes with, so a format that keeps the bits of a `f64` keeps
+/// the course.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    settings: Settings,
+    data: Fingerprint,
+    model: DeepGp,
+    state: State,
+    adam: Adam,
+    step: usize,
+    mean_energy: Option<f64>,
+    rejections: usize,
+    learning_scale: f64,
+    last_good: Vec<f64>,
+    events: Vec<(usize, Event)>,
+    n_events: usize,
+}
+
+impl Snapshot {
+    /// Settings of the run.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Steps done.
+    pub fn step(&self) -> usize {
+        self.step
+    }
+
+    /// The network and factors at that moment, copied.
+    pub fn fitted(&self) -> Fitted {
+        Fitted { model: self.model.clone(), factors: self.state.factors.clone(), inference: self.settings.inference }
+    }
+
+    /// The data that the run began with.
+    pub fn data(&self) -> Fingerprint {
+        self.data
+    }
+
+    /// The same run with another number of iterations. Unless the learning rate is constant, its course from here on is
+    /// another one, since the learning rate follows the share of the iterations that are done: a run that is made longer
+    /// after its end starts again at the learning rate of that share.
+    #[must_use]
+    pub fn with_iterations(mut self, iterations: usize) -> Self {
+        self.settings.iterations = iterations;
+        self
+    }
+
+    /// The same run on another number of threads, which changes no bit.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.settings.threads = threads;
+        self
+    }
+}
+
+impl<'a> Trainer<'a> {
+    /// The run as it is now, copied.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            settings: self.settings.clone(),
+            data: self.data,
+            model: self.model.clone(),
+            state: self.state.clone(),
+            adam: self.adam.clone(),
+            step: self.step,
+            mean_energy: self.mean_energy,
+            rejections: self.rejections,
+            learning_scale: self.learning_scale,
+            last_good: self.last_good.clone(),
+            events: self.events.clone(),
+            n_events: self.n_events,
+        }
+    }
+
+    /// Takes a run up again with the data that it began with.
+    ///
+    /// # Errors
+    /// [`Error::OtherData`] or [`Error::Shape`] for other data; otherwise what is wrong with a snapshot that came from a
+    /// file, as [`Trainer::new`] and [`super::Fitted::check`] would say it.
+    pub fn resume(snapshot: Snapshot, x: &'a Mat, y: &'a Mat) -> Result<Self> {
+        let Snapshot { settings, data, model, state, adam, step, mean_energy, .. } = snapshot;
+        let Snapshot { rejections, learning_scale, last_good, mut events, n_events, .. } = snapshot;
+        let inference = settings.check()?;
+        model.check()?;
+        model.check_data(x, y)?;
+        data.expect_same(&Fingerprint::of(x, y))?;
+        state.check_all(&model, &inference, x.rows())?;
+        let mut theta = Vec::new();
+        model.read_free(&mut theta);
+        state.read_free(&mut theta);
+        adam.check(theta.len())?;
+        expect_size("parameters of the last good step", theta.len(), last_good.len())?;
+        if let Some(row) = last_good.iter().position(|v| !v.is_finite()) {
+            let what = "parameters of the last good step";
+            return Err(Error::NotFinite { what, row, column: 0, value: last_good[row] });
+        }
+        if !(0.0..=1.0).contains(&learning_scale) {
+            let (name, requirement) = ("learning scale", "it must lie between 0 and 1");
+            return Err(Error::Parameter { name, layer: None, entry: None, value: learning_scale, requirement });
+        }
+        events.truncate(MAX_EVENTS);
+        Ok(Self {
+            free: free_mask(&model, &settings.fixed, theta.len())?,
+            batches: Batches::new(x.rows(), settings.batch_size, settings.seed),
+            ws: Workspace::with_threads(&model, settings.threads),
+            x,
+            y,
+            data,
+            settings,
+            inference,
+            model,
+            state,
+            adam,
+            step,
+            mean_energy,
+            rejections,
+            learning_scale,
+            last_good,
+            n_events: n_events.max(events.len()),
+            events,
+        })
+    }
+}
+
+/// Shape of a data set and a hash of its bits: tells one set from another, not a friend from a forger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// Rows.
+    pub rows: usize,
+    /// Columns of the inputs.
+    pub inputs: usize,
+    /// Columns of the targets.
+    pub targets: usize,
+    /// Hash over the bits of all entries, inputs then targets, row by row.
+    pub hash: u64,
+}
+
+impl Fingerprint {
+    /// The fingerprint of inputs `x` and targets `y`.
+    pub fn of(x: &Mat, y: &Mat) -> Self {
+        // FNV-1a on words, with a shift: without it the low bits would never hear of the high ones.
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for value in x.as_slice().iter().chain(y.as_slice()) {
+            hash = (hash ^ value.to_bits()).wrapping_mul(0x0000_0100_0000_01b3);
+            hash ^= hash >> 29;
+        }
+        Self { rows: x.rows(), inputs: x.cols(), targets: y.cols(), hash }
+    }
+
+    /// Checks that `other` belongs to the same data.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::OtherData`].
+    pub fn expect_same(&self, other: &Fingerprint) -> Result<()> {
+        expect_size("rows of the data", self.rows, other.rows)?;
+        expect_size("columns of the inputs", self.inputs, other.inputs)?;
+        expect_size("columns of the targets", self.targets, other.targets)?;
+        if self.hash == other.hash { Ok(()) } else { Err(Error::OtherData { expected: self.hash, found: other.hash }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_sees_every_bit_and_the_order() {
+        let x = Mat::from_fn(7, 3, |i, j| (i * 3 + j) as f64);
+        let y = Mat::from_fn(7, 1, |i, _| i as f64);
+        let own = Fingerprint::of(&x, &y);
+        assert_eq!(own.expect_same(&Fingerprint::of(&x.clone(), &y)), Ok(()));
+        for bit in 0..64 {
+            let mut other = x.clone();
+            other[(4, 1)] = f64::from_bits(x[(4, 1)].to_bits() ^ (1 << bit));
+            assert_ne!(own.hash, Fingerprint::of(&other, &y).hash, "bit {bit}");
+        }
+        let swapped = x.select_rows(&[1, 0, 2, 3, 4, 5, 6]);
+        assert_ne!(own.hash, Fingerprint::of(&swapped, &y).hash);
+        assert!(own.expect_same(&Fingerprint::of(&y, &x)).is_err());
+    }
+}

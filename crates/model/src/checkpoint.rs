@@ -1,0 +1,80 @@
+//! What a checkpoint holds: all that an interrupted run needs to go on but the data.
+
+use crate::record::Record;
+use crate::saved::{Preprocessing, check_parts, invalid};
+use deepgp::train::{Fitted, Snapshot};
+use deepgp_io::{FileError, FormatError, Kind};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The best model of a run so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Best {
+    /// Steps after which it was found.
+    pub step: usize,
+    /// Its score on held-out rows.
+    pub score: f64,
+    /// The network.
+    pub fitted: Fitted,
+}
+
+/// A run as it is stored. `P` is what the front door needs to find the data again: which file, columns, split, ….
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint<P> {
+    /// The front door's plan.
+    pub plan: P,
+    /// From a table to numbers and back.
+    pub preprocessing: Preprocessing,
+    /// The run itself.
+    pub snapshot: Snapshot,
+    /// The best model so far, where rows are held out.
+    pub best: Option<Best>,
+    /// History so far.
+    pub record: Record,
+}
+
+impl<P: Serialize> Checkpoint<P> {
+    /// Writes the checkpoint, all of it or nothing: the one before stays until this one is whole.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn save(&self, path: &Path) -> Result<(), FileError> {
+        deepgp_io::save(path, Kind::Checkpoint, self)
+    }
+
+    /// The bytes of the file.
+    ///
+    /// # Errors
+    /// As [`deepgp_io::encode`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>, FormatError> {
+        deepgp_io::encode(Kind::Checkpoint, self)
+    }
+}
+
+impl<P: DeserializeOwned> Checkpoint<P> {
+    /// Reads a checkpoint and checks the networks in it; all else about the run is checked when it is resumed.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        let checkpoint: Self = deepgp_io::load(path, Kind::Checkpoint)?;
+        checkpoint.checked().map_err(|source| FileError::Format { path: path.into(), source })
+    }
+
+    /// From the bytes of a checkpoint; any bytes may be given.
+    ///
+    /// # Errors
+    /// As [`deepgp_io::decode`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
+        deepgp_io::decode::<Self>(Kind::Checkpoint, bytes)?.checked()
+    }
+
+    fn checked(self) -> Result<Self, FormatError> {
+        check_parts(&self.snapshot.fitted(), &self.preprocessing).map_err(|e| invalid(&e))?;
+        if let Some(best) = &self.best {
+            check_parts(&best.fitted, &self.preprocessing).map_err(|e| invalid(&e))?;
+        }
+        Ok(self)
+    }
+}

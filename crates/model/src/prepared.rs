@@ -1,0 +1,104 @@
+//! Data made ready for training: standardised, with the way back.
+
+use crate::config::Config;
+use crate::model::Model;
+use deepgp::init::network;
+use deepgp::linalg::Mat;
+use deepgp::train::{Fitted, Snapshot, Trainer};
+use deepgp::{Error, Result};
+use deepgp_data::Standardiser;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// Standardised inputs and targets with their standardisers: what [`Model::fit`] trains on, in steps.
+///
+/// ```
+/// use deepgp_model::{Config, Prepared};
+///
+/// let (x, y) = deepgp_data::builtin::step(60, 0.1, 1);
+/// let mut config = Config::default();
+/// (config.architecture.n_inducing, config.train.iterations) = (10, 50);
+/// let data = Prepared::new(&x, &y)?;
+/// let mut trainer = data.trainer(&config)?;
+/// trainer.run(&mut |p: &deepgp::train::Progress<'_>| match p.step {
+///     20 => std::ops::ControlFlow::Break(()),
+///     _ => std::ops::ControlFlow::Continue(()),
+/// });
+/// let mut resumed = data.resume(trainer.snapshot())?;
+/// assert_eq!(resumed.run(&mut ()).steps, 50);
+/// let scores = data.model(resumed.fitted())?.score(&x, &y)?;
+/// assert!(scores.rmse < 1.0);
+/// # Ok::<(), deepgp::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    inputs: Standardiser,
+    targets: Standardiser,
+    x: Mat,
+    y: Mat,
+}
+
+impl Prepared {
+    /// Learns the standardisers from raw inputs `x` (N × D) and targets `y` (N × P), and applies them.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Empty`] or [`Error::NotFinite`].
+    pub fn new(x: &Mat, y: &Mat) -> Result<Self> {
+        Self::with(Standardiser::fit(x, "inputs")?, Standardiser::fit(y, "targets")?, x, y)
+    }
+
+    /// Applies given standardisers: those of a checkpoint, so that a resumed run sees the same bits.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::NotFinite`].
+    pub fn with(inputs: Standardiser, targets: Standardiser, x: &Mat, y: &Mat) -> Result<Self> {
+        if x.rows() != y.rows() {
+            return Err(Error::Shape { what: "rows of the targets", expected: x.rows(), found: y.rows() });
+        }
+        let (x, y) = (inputs.apply(x, "inputs")?, targets.apply(y, "targets")?);
+        Ok(Self { inputs, targets, x, y })
+    }
+
+    /// How inputs are standardised.
+    pub fn inputs(&self) -> &Standardiser {
+        &self.inputs
+    }
+
+    /// How targets are standardised.
+    pub fn targets(&self) -> &Standardiser {
+        &self.targets
+    }
+
+    /// A run from the start, on these data.
+    ///
+    /// # Errors
+    /// What the data or the configuration are refused for; see [`deepgp::Error`].
+    pub fn trainer(&self, config: &Config) -> Result<Trainer<'_>> {
+        // The start has a stream of its own: the trainer draws minibatches and factors from the same seed.
+        let mut rng = ChaCha8Rng::seed_from_u64(config.train.seed);
+        rng.set_stream(u64::MAX);
+        let likelihood = config.noise.likelihood(self.y.cols());
+        let (net, events) = network(&self.x, likelihood, &config.architecture, &mut rng)?;
+        let mut trainer = Trainer::new(net, &self.x, &self.y, config.train.clone())?;
+        for event in events {
+            trainer.note(event);
+        }
+        Ok(trainer)
+    }
+
+    /// A run that was interrupted, on the data that it began with.
+    ///
+    /// # Errors
+    /// As [`Trainer::resume`].
+    pub fn resume(&self, snapshot: Snapshot) -> Result<Trainer<'_>> {
+        Trainer::resume(snapshot, &self.x, &self.y)
+    }
+
+    /// The model in the data's own units.
+    ///
+    /// # Errors
+    /// As [`Model::from_parts`].
+    pub fn model(&self, fitted: Fitted) -> Result<Model> {
+        Model::from_parts(self.inputs.clone(), self.targets.clone(), fitted)
+    }
+}
