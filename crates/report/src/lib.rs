@@ -1,0 +1,2 @@
+//! What a deep Gaussian process has learnt.
+pub mod plot;
