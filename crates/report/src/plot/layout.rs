@@ -45,8 +45,7 @@ pub fn scene(figure: &Figure, titled: bool) -> Scene {
 
 /// Margins such that axes line up: the same above and below in a row, the same at the sides in a column.
 fn aligned_margins(figure: &Figure, columns: usize, cell_width: f64) -> Vec<Margins> {
-    let mut all: Vec<Margins> =
-        figure.panels.iter().map(|p| margins(p, cell_width, figure.row_height, None)).collect();
+    let mut all: Vec<Margins> = figure.panels.iter().map(|p| margins(p, cell_width, figure.row_height, None)).collect();
     for row in all.chunks_mut(columns) {
         let (top, bottom) = row.iter().fold((0.0_f64, 0.0_f64), |(t, b), m| (t.max(m.top), b.max(m.bottom)));
         row.iter_mut().for_each(|m| (m.top, m.bottom) = (top, bottom));

@@ -34,4 +34,4 @@ pub use scene::{Anchor, Item, Paint, Point, Rect, Scene, Stroke, Text};
 pub use ticks::{Ticks, number};
 
 pub(crate) use colour::css_variables;
-pub(crate) use svg::{Colours, escape};
+pub(crate) use svg::escape;

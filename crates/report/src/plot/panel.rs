@@ -94,7 +94,8 @@ fn heading(panel: &Panel, cell: Rect, rect: Rect, items: &mut Vec<Item>) {
         let mut x = rect.x;
         for (mark, label) in row {
             items.push(swatch(mark, (x, y + 3.5)));
-            let (full, width) = ((label != mark.label).then(|| mark.label.clone()), font::width(&label, TICK_SIZE, false));
+            let (full, width) =
+                ((label != mark.label).then(|| mark.label.clone()), font::width(&label, TICK_SIZE, false));
             let mut text = words((x + SWATCH + 5.0, y + 11.5), label, TICK_SIZE, Anchor::Start, Ink::Text);
             text.full = full;
             items.push(Item::Text(text));

@@ -1,8 +1,8 @@
 //! Shapes as a PNG picture: coverage by zeno, glyphs from the font, compression by flate2.
 
+use super::colour::Ink;
 use super::font;
 use super::scene::{Anchor, Item, Paint, Point, Rect, Scene, Stroke, Text};
-use super::colour::Ink;
 use flate2::{Compression, Crc, write::ZlibEncoder};
 use std::io::Write;
 use ttf_parser::OutlineBuilder;
@@ -273,9 +273,8 @@ mod tests {
                 upwards: false,
             };
             let (width, dots) = draw(Item::Text(text));
-            let dark = |left: bool| {
-                dots.iter().enumerate().filter(|(i, d)| (i % width < 40) == left && d[0] < 128).count()
-            };
+            let dark =
+                |left: bool| dots.iter().enumerate().filter(|(i, d)| (i % width < 40) == left && d[0] < 128).count();
             (dark(true), dark(false))
         };
         let (left, right) = ink_left_of_middle(Anchor::Start);

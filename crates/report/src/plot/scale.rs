@@ -81,7 +81,13 @@ fn widen((low, high): (f64, f64), log: bool) -> (f64, f64) {
         return (low, high);
     }
     let centre = 0.5 * low + 0.5 * high;
-    let half = if log { 0.3 } else if size > 1e-280 { 0.1 * size } else { 1.0 };
+    let half = if log {
+        0.3
+    } else if size > 1e-280 {
+        0.1 * size
+    } else {
+        1.0
+    };
     (centre - half, centre + half)
 }
 

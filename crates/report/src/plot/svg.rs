@@ -1,7 +1,7 @@
 //! Shapes as SVG text, with smooth coordinates and nothing that a page could trip over.
 
-use super::scene::{Anchor, Item, Paint, Point, Scene, Stroke, Text};
 use super::colour::Ink;
+use super::scene::{Anchor, Item, Paint, Point, Scene, Stroke, Text};
 use std::fmt::Write;
 
 /// Where colours come from.
@@ -51,16 +51,20 @@ impl Writer {
     }
 
     fn fill(&self, paint: Option<Paint>) -> String {
-        paint.map_or_else(|| " fill=\"none\"".to_owned(), |p| {
-            format!(" fill=\"{}\"{}", self.colour(p.ink), opacity("fill-opacity", p.opacity))
-        })
+        paint.map_or_else(
+            || " fill=\"none\"".to_owned(),
+            |p| format!(" fill=\"{}\"{}", self.colour(p.ink), opacity("fill-opacity", p.opacity)),
+        )
     }
 
     fn stroke(&self, stroke: Option<Stroke>) -> String {
         stroke.map_or_else(String::new, |s| {
             let dashes = if s.dashed { " stroke-dasharray=\"5 4\"" } else { "" };
             let (colour, faint) = (self.colour(s.paint.ink), opacity("stroke-opacity", s.paint.opacity));
-            format!(" stroke=\"{colour}\" stroke-width=\"{}\" stroke-linejoin=\"round\"{faint}{dashes}", number(s.width))
+            format!(
+                " stroke=\"{colour}\" stroke-width=\"{}\" stroke-linejoin=\"round\"{faint}{dashes}",
+                number(s.width)
+            )
         })
     }
 

@@ -92,7 +92,13 @@ fn label(at: Vec<f64>, step: f64) -> Ticks {
 /// A number in as few characters as it needs, to about four digits: for sentences and tables.
 pub fn number(v: f64) -> String {
     if !v.is_finite() {
-        return minus(if v.is_nan() { "not a number" } else if v > 0.0 { "∞" } else { "-∞" });
+        return minus(if v.is_nan() {
+            "not a number"
+        } else if v > 0.0 {
+            "∞"
+        } else {
+            "-∞"
+        });
     }
     let size = v.abs();
     if size != 0.0 && !(1e-3..1e6).contains(&size) {
@@ -121,7 +127,8 @@ fn power_of_ten(k: i32) -> String {
 
 /// 10ᵏ.
 fn superscript(k: i32) -> String {
-    let digit = |c: char| c.to_digit(10).map_or('⁻', |d| ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][d as usize]);
+    let digit =
+        |c: char| c.to_digit(10).map_or('⁻', |d| ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][d as usize]);
     format!("10{}", k.to_string().chars().map(digit).collect::<String>())
 }
 
