@@ -1,7 +1,7 @@
 //! Predicted against observed values, and what is left over.
 
 use super::{MAX_TARGETS, Part, Section, of_target, omitted_targets};
-use crate::plot::{Axis, Figure, Ink, Mark, Panel, number};
+use crate::plot::{Axis, Figure, Ink, MAX_POINTS, Mark, Panel, number};
 use crate::report::TargetResults;
 use crate::stats::{mean_std, percent, quantile, root_mean_square};
 
@@ -27,8 +27,8 @@ fn part(index: usize, t: &TargetResults, n_targets: usize) -> Option<Part> {
     let figure =
         Figure::new(format!("accuracy-{}", index + 1), title).with(agreement(t, n)).with(leftover(t, &residuals));
     let look = "Left: points on the dashed line were predicted exactly; bars are 95 % intervals. Right: what the model \
-                left unexplained should scatter around zero without a pattern, and about 95 % of it should lie within the \
-                band, whose width is the model's own.";
+                left unexplained should scatter around zero without a pattern, and about 95 % of it should lie between the \
+                orange limits, which are the model's own.";
     Some(Part { figure, look: look.into(), finding: finding(t, &residuals) })
 }
 
@@ -41,6 +41,7 @@ fn agreement(t: &TargetResults, n: usize) -> Panel {
     let some: Vec<usize> = (0..n).step_by(n.div_ceil(MAX_INTERVALS).max(1)).collect();
     let pick = |v: &dyn Fn(usize) -> f64| some.iter().map(|&i| v(i)).collect::<Vec<f64>>();
     let label = if some.len() < n { "95 % interval (some rows)" } else { "95 % interval" };
+    let many = n > MAX_POINTS;
     // Observations lie across, so that an interval of the prediction stands upright on its own point.
     let whiskers = Mark::whiskers(
         pick(&|i| t.observed[i]),
@@ -48,9 +49,13 @@ fn agreement(t: &TargetResults, n: usize) -> Panel {
         pick(&|i| t.mean[i] + 1.96 * t.std[i]),
     );
     let axes = (format!("observed {}", t.name), format!("predicted {}", t.name));
-    Panel::new("", Axis::linear(axes.0).range(low, high), Axis::linear(axes.1).range(low, high))
-        .with(whiskers.opacity(0.35).label(label))
-        .with(Mark::points(t.observed.clone(), t.mean.clone()).label("a row"))
+    let mut panel = Panel::new("", Axis::linear(axes.0).range(low, high), Axis::linear(axes.1).range(low, high));
+    // Under hexagons nobody would see them.
+    if !many {
+        panel.marks.push(whiskers.opacity(0.35).label(label));
+    }
+    panel
+        .with(Mark::points(t.observed.clone(), t.mean.clone()).label(rows_label(n)))
         .with(Mark::line(vec![low, high], vec![low, high]).ink(Ink::Muted).dashed().width(1.2).label("exact"))
 }
 
@@ -62,14 +67,23 @@ fn leftover(t: &TargetResults, residuals: &[f64]) -> Panel {
     let group = order.len().div_ceil(40).max(1);
     let (mut x, mut width) = (Vec::new(), Vec::new());
     for rows in order.chunks(group) {
-        x.push(rows.iter().map(|&i| t.mean[i] / rows.len() as f64).sum());
-        width.push(1.96 * root_mean_square(&rows.iter().map(|&i| t.std[i]).collect::<Vec<f64>>()));
+        let half = 1.96 * root_mean_square(&rows.iter().map(|&i| t.std[i]).collect::<Vec<f64>>());
+        let ends = [rows[0], rows[rows.len() - 1]].map(|i| t.mean[i]);
+        x.push(0.5 * ends[0] + 0.5 * ends[1]);
+        width.push(half);
     }
-    let below = width.iter().map(|w| -w).collect();
+    let below: Vec<f64> = width.iter().map(|w| -w).collect();
+    let limit = |y| Mark::line(x.clone(), y).ink(Ink::Series(1)).width(1.4);
     Panel::new("", Axis::linear(format!("predicted {}", t.name)), Axis::linear("observed − predicted"))
-        .with(Mark::band(x, below, width).label("95 % band of the model"))
-        .with(Mark::points(t.mean.clone(), residuals.to_vec()).label("a row"))
+        .with(Mark::points(t.mean.clone(), residuals.to_vec()).label(rows_label(residuals.len())))
         .with(Mark::across(0.0))
+        .with(limit(below))
+        .with(limit(width).label("95 % limits of the model"))
+}
+
+/// What a point, or a hexagon, stands for.
+fn rows_label(n: usize) -> &'static str {
+    if n > MAX_POINTS { "rows (darker: more)" } else { "a row" }
 }
 
 fn finding(t: &TargetResults, residuals: &[f64]) -> String {

@@ -84,12 +84,14 @@ fn finding(pit: &[f64]) -> String {
         percent(low),
         percent(high)
     );
-    text += if found < low {
-        "the intervals are too narrow. "
-    } else if found > high {
-        "the intervals are wider than they need to be. "
-    } else {
-        "the intervals are right. "
+    // With many rows chance explains little; a difference of a hundredth still matters to nobody.
+    let hardly = (found - 0.95).abs() < 0.01;
+    text += match (found < low, found > high) {
+        (true, _) if hardly => "the intervals are a trifle too narrow. ",
+        (true, _) => "the intervals are too narrow. ",
+        (_, true) if hardly => "the intervals are a trifle too wide. ",
+        (_, true) => "the intervals are wider than they need to be. ",
+        _ => "the intervals are right. ",
     };
     let (half, (low, high)) = (inside(0.5), binomial_range(n, 0.5));
     text += &format!("The 50 % interval holds {} (chance: {} to {}). ", percent(half), percent(low), percent(high));

@@ -38,23 +38,30 @@ fn units_by_use(units: &[UnitUse]) -> Vec<usize> {
 /// Each unit along one column, and where the layer stretches.
 fn along_path(view: &LayerView, path: &HiddenPath, by_use: &[usize]) -> Part {
     let title = format!("Hidden layer {} along {}", view.layer, path.column);
-    let mut figure = Figure::new(format!("layer-{}-path", view.layer), title);
+    let mut figure = Figure::new(format!("layer-{}-path", view.layer), title).shared_legend();
     let mut shown: Vec<usize> = by_use.iter().copied().filter(|&u| u < path.mean.len()).take(MAX_UNITS).collect();
     shown.sort_unstable();
-    for (i, &u) in shown.iter().enumerate() {
+    // One range for all, so that a unit that hardly moves looks so.
+    let values =
+        shown.iter().flat_map(|&u| path.mean[u].iter().zip(&path.std[u]).flat_map(|(m, s)| [m - 2.0 * s, m + 2.0 * s]));
+    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+    let value_axis = Axis::linear("hidden value").range(low, high);
+    for &u in &shown {
         let (mean, std) = (&path.mean[u], &path.std[u]);
         let ends = |sign: f64| mean.iter().zip(std).map(|(m, s)| m + sign * 2.0 * s).collect::<Vec<f64>>();
-        let label = |text: &str| if i == 0 { text.to_owned() } else { String::new() };
-        let panel = Panel::new(format!("Unit {}", u + 1), Axis::linear(&path.column), Axis::linear("hidden value"))
-            .with(Mark::band(path.at.clone(), ends(-1.0), ends(1.0)).label(label("± 2 standard deviations")))
-            .with(Mark::line(path.at.clone(), mean.clone()).label(label("mean")));
+        let panel = Panel::new(format!("Unit {}", u + 1), Axis::linear(&path.column), value_axis.clone())
+            .with(Mark::band(path.at.clone(), ends(-1.0), ends(1.0)).label("± 2 standard deviations"))
+            .with(Mark::line(path.at.clone(), mean.clone()).label("mean"));
         figure.panels.push(panel);
     }
     // On a logarithmic axis a standstill would be infinitely far down.
     let stretch: Vec<f64> = path.stretch.iter().map(|s| s.clamp(1e-2, 1e2)).collect();
     let extremes = extremes(path);
+    // Never so narrow a range that an even stretching would look uneven.
+    let most = stretch.iter().fold(2.0_f64, |m, s| m.max(1.2 * s));
+    let least = stretch.iter().fold(0.5_f64, |m, s| m.min(s / 1.2));
     figure.panels.push(
-        Panel::new("Local stretching", Axis::linear(&path.column), Axis::log("times the average"))
+        Panel::new("Local stretching", Axis::linear(&path.column), Axis::log("times the average").range(least, most))
             .with(Mark::line(path.at.clone(), stretch).ink(Ink::Series(1)))
             .with(Mark::across(1.0)),
     );
@@ -150,8 +157,8 @@ fn cloud_panel(cloud: &HiddenCloud) -> Panel {
     };
     let [x, y] = cloud.mean.clone();
     Panel::new("Rows of the data", Axis::linear(a), Axis::linear(b))
-        .with(Mark::new(ellipses).label("one standard deviation"))
         .with(Mark::new(Shape::Coloured { x, y, value: cloud.value.clone() }).label(&cloud.target))
+        .with(Mark::new(ellipses).ink(Ink::Text).opacity(0.7).label("one standard deviation, some rows"))
 }
 
 /// Share of the larger principal variance of the two units, each in lengthscales of the next layer.

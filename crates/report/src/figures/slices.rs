@@ -25,8 +25,8 @@ fn part(index: usize, target: &str, slices: Vec<&Slice>) -> Part {
     let alone = slices.len() == 1;
     let title = if alone { "The function".to_owned() } else { format!("{target} along each column") };
     let columns = if alone { 1 } else { slices.len().min(3) };
-    let mut figure = Figure::new(format!("slices-{}", index + 1), title).columns(columns);
-    figure.row_height = if columns == 3 { 240.0 } else { 300.0 };
+    let mut figure = Figure::new(format!("slices-{}", index + 1), title).columns(columns).shared_legend();
+    figure.row_height = if columns == 3 { 220.0 } else { 320.0 };
     // One range for all, so that slopes can be compared across panels.
     let ends = |s: &&Slice| {
         let shown = s.mean.iter().zip(&s.std).flat_map(|(m, d)| [m - 2.0 * d, m + 2.0 * d]);
@@ -37,7 +37,7 @@ fn part(index: usize, target: &str, slices: Vec<&Slice>) -> Part {
         (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     let room = 0.04 * (high - low);
     for (i, slice) in slices.iter().enumerate() {
-        let mut panel = panel(slice, i == 0);
+        let mut panel = panel(slice, i % columns == 0);
         panel.y.range = (low < high).then_some((low - room, high + room));
         figure.panels.push(panel);
     }
@@ -66,38 +66,35 @@ fn part(index: usize, target: &str, slices: Vec<&Slice>) -> Part {
 
 fn panel(s: &Slice, first: bool) -> Panel {
     let ends = |std: &[f64], sign: f64| s.mean.iter().zip(std).map(|(m, d)| m + sign * 1.96 * d).collect::<Vec<f64>>();
-    let label = |text: &str| if first { text.to_owned() } else { String::new() };
     let mut panel = Panel::new("", Axis::linear(&s.column), Axis::linear(if first { s.target.as_str() } else { "" }));
     if s.discrete {
         panel.marks.push(
             Mark::whiskers(s.x.clone(), ends(&s.std, -1.0), ends(&s.std, 1.0))
                 .width(5.0)
                 .opacity(0.2)
-                .label(label("95 %, observation")),
+                .label("95 %, observation"),
         );
         panel.marks.push(
             Mark::whiskers(s.x.clone(), ends(&s.latent_std, -1.0), ends(&s.latent_std, 1.0))
                 .width(5.0)
                 .opacity(0.4)
-                .label(label("95 %, function")),
+                .label("95 %, function"),
         );
-        panel.marks.push(Mark::points(s.x.clone(), s.mean.clone()).width(4.0).opacity(1.0).label(label("expected")));
+        panel.marks.push(Mark::points(s.x.clone(), s.mean.clone()).width(4.0).opacity(1.0).label("expected"));
     } else {
         panel.marks.push(
-            Mark::band(s.x.clone(), ends(&s.std, -1.0), ends(&s.std, 1.0))
-                .opacity(0.14)
-                .label(label("95 %, observation")),
+            Mark::band(s.x.clone(), ends(&s.std, -1.0), ends(&s.std, 1.0)).opacity(0.14).label("95 %, observation"),
         );
         panel.marks.push(
             Mark::band(s.x.clone(), ends(&s.latent_std, -1.0), ends(&s.latent_std, 1.0))
                 .opacity(0.3)
-                .label(label("95 %, function")),
+                .label("95 %, function"),
         );
         if !s.observed.0.is_empty() {
             let (x, y) = s.observed.clone();
-            panel.marks.push(Mark::points(x, y).ink(Ink::Text).opacity(0.45).width(1.8).label(label("observed")));
+            panel.marks.push(Mark::points(x, y).ink(Ink::Text).opacity(0.45).width(1.8).label("observed"));
         }
-        panel.marks.push(Mark::line(s.x.clone(), s.mean.clone()).label(label("expected")));
+        panel.marks.push(Mark::line(s.x.clone(), s.mean.clone()).label("expected"));
     }
     panel
 }

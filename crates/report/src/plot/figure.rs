@@ -263,6 +263,8 @@ pub struct Figure {
     pub columns: usize,
     /// Height of a row in pixels.
     pub row_height: f64,
+    /// Whether one legend above all panels takes the place of theirs.
+    pub shared_legend: bool,
 }
 
 /// Width of every figure in pixels.
@@ -273,7 +275,14 @@ const PNG_SCALE: f64 = 2.0;
 impl Figure {
     /// A figure without panels, two to a row.
     pub fn new(name: impl Into<String>, title: impl Into<String>) -> Self {
-        Self { name: name.into(), title: title.into(), panels: Vec::new(), columns: 2, row_height: 300.0 }
+        Self {
+            name: name.into(),
+            title: title.into(),
+            panels: Vec::new(),
+            columns: 2,
+            row_height: 300.0,
+            shared_legend: false,
+        }
     }
 
     /// With one more panel.
@@ -291,6 +300,12 @@ impl Figure {
     /// With rows of this height in pixels.
     pub fn row_height(mut self, height: f64) -> Self {
         self.row_height = height;
+        self
+    }
+
+    /// With one legend for all panels, in which equal labels stand once.
+    pub fn shared_legend(mut self) -> Self {
+        self.shared_legend = true;
         self
     }
 

@@ -2,8 +2,9 @@
 
 use super::colour::Ink;
 use super::figure::{Figure, WIDTH};
+use super::figure::{Mark, Panel};
 use super::font;
-use super::panel::{Margins, draw, margins, words};
+use super::panel::{Margins, draw, has_legend_entry, legend, margins, words};
 use super::scene::{Anchor, Item, Rect, Scene};
 
 /// Free space between neighbouring panels.
@@ -27,9 +28,15 @@ pub fn scene(figure: &Figure, titled: bool) -> Scene {
         items.push(Item::Text(text));
         top += TITLE_SIZE + 14.0;
     }
+    let mut panels = figure.panels.clone();
+    if figure.shared_legend {
+        let (entries, height) = legend(&take_labels(&mut panels), (EDGE, top), WIDTH - 2.0 * EDGE);
+        items.extend(entries);
+        top += if height > 0.0 { height + 8.0 } else { 0.0 };
+    }
     let cell_width = (WIDTH - 2.0 * EDGE - GAP * (columns - 1) as f64) / columns as f64;
-    let all = aligned_margins(figure, columns, cell_width);
-    for (i, (panel, margins)) in figure.panels.iter().zip(&all).enumerate() {
+    let all = aligned_margins(&panels, columns, (cell_width, figure.row_height));
+    for (i, (panel, margins)) in panels.iter().zip(&all).enumerate() {
         let (row, column) = (i / columns, i % columns);
         let cell = Rect {
             x: EDGE + column as f64 * (cell_width + GAP),
@@ -43,16 +50,28 @@ pub fn scene(figure: &Figure, titled: bool) -> Scene {
     Scene { width: WIDTH, height, title: figure.title.clone(), items }
 }
 
+/// Takes the labels of the legend away from the panels; marks with equal labels give one entry.
+fn take_labels(panels: &mut [Panel]) -> Vec<Mark> {
+    let mut entries: Vec<Mark> = Vec::new();
+    for mark in panels.iter_mut().flat_map(|p| &mut p.marks).filter(|m| has_legend_entry(m)) {
+        if entries.iter().all(|e| e.label != mark.label) {
+            entries.push(mark.clone());
+        }
+        mark.label.clear();
+    }
+    entries
+}
+
 /// Margins such that axes line up: the same above and below in a row, the same at the sides in a column.
-fn aligned_margins(figure: &Figure, columns: usize, cell_width: f64) -> Vec<Margins> {
-    let mut all: Vec<Margins> = figure.panels.iter().map(|p| margins(p, cell_width, figure.row_height, None)).collect();
+fn aligned_margins(panels: &[Panel], columns: usize, (width, height): (f64, f64)) -> Vec<Margins> {
+    let mut all: Vec<Margins> = panels.iter().map(|p| margins(p, width, height, None)).collect();
     for row in all.chunks_mut(columns) {
         let (top, bottom) = row.iter().fold((0.0_f64, 0.0_f64), |(t, b), m| (t.max(m.top), b.max(m.bottom)));
         row.iter_mut().for_each(|m| (m.top, m.bottom) = (top, bottom));
     }
     // The height that is left decides the ticks, and with them the width of their labels.
-    for (m, panel) in all.iter_mut().zip(&figure.panels) {
-        *m = margins(panel, cell_width, figure.row_height, Some(*m));
+    for (m, panel) in all.iter_mut().zip(panels) {
+        *m = margins(panel, width, height, Some(*m));
     }
     for column in 0..columns {
         let sides = all.iter().skip(column).step_by(columns);

@@ -7,7 +7,7 @@ use super::scale::Scale;
 use super::scene::{Item, Paint, Point, Rect, Stroke};
 
 /// More points than this are counted in hexagons.
-const MANY_POINTS: usize = 3000;
+pub const MAX_POINTS: usize = 3000;
 /// Radius of those hexagons in pixels.
 const HEX_RADIUS: f64 = 4.5;
 /// More corners than this along a line are thinned.
@@ -84,14 +84,14 @@ pub fn items(mark: &Mark, area: &Area) -> Vec<Item> {
         }
         Shape::Points { x, y } => {
             let points: Vec<Point> = pairs(x, y).filter_map(|(x, y)| area.point(x, y)).collect();
-            if points.len() > MANY_POINTS {
+            if points.len() > MAX_POINTS {
                 return hexagons(&points, mark.ink, area.rect);
             }
             let centres = points.into_iter().map(|p| (p, mark.ink)).collect();
             vec![Item::Discs { centres, radius: mark.width, opacity: mark.opacity }]
         }
         Shape::Coloured { x, y, value } => {
-            let stride = x.len().div_ceil(MANY_POINTS).max(1);
+            let stride = x.len().div_ceil(MAX_POINTS).max(1);
             let all = pairs(x, y).zip(value).step_by(stride);
             let disc = |((x, y), &v): ((f64, f64), &f64)| Some((area.point(x, y)?, Ink::Ramp(area.colour.place(v)?)));
             let centres = all.filter_map(disc).collect();
@@ -222,7 +222,7 @@ mod tests {
         assert!(shapes.len() <= 8 && cells > 50 && cells < 400, "{cells}");
         let coloured = Mark::new(Shape::Coloured { x: x.clone(), y, value: x });
         let [Item::Discs { centres, .. }] = &items(&coloured, &area())[..] else { panic!("discs") };
-        assert!(centres.len() <= MANY_POINTS);
+        assert!(centres.len() <= MAX_POINTS);
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod ticks;
 
 pub use colour::{Ink, N_SERIES};
 pub use figure::{Axis, Figure, Mark, Panel, Shape};
+pub use marks::MAX_POINTS;
 pub use scale::Scale;
 pub use scene::{Anchor, Item, Paint, Point, Rect, Scene, Stroke, Text};
 pub use ticks::{Ticks, number};

@@ -14,7 +14,7 @@ const TICK_SIZE: f64 = 11.0;
 const LEGEND_LINE: f64 = 17.0;
 const SWATCH: f64 = 20.0;
 /// Pixels of height for each tick of a vertical axis.
-const TICK_HEIGHT: f64 = 36.0;
+const TICK_HEIGHT: f64 = 30.0;
 /// Width of the colour scale's bar.
 const BAR: f64 = 10.0;
 /// Names on the vertical axis take at most this share of the width.
@@ -43,7 +43,7 @@ pub fn margins(panel: &Panel, width: f64, height: f64, fixed: Option<Margins>) -
     let right = colour_margin(panel, plot_height(title));
     let top = fixed.map_or_else(
         || {
-            let rows = legend_rows(panel, width - left(title) - right).len();
+            let rows = legend_rows(&panel.marks, width - left(title)).len();
             title + rows as f64 * LEGEND_LINE + 6.0
         },
         |m| m.top,
@@ -90,27 +90,37 @@ fn heading(panel: &Panel, cell: Rect, rect: Rect, items: &mut Vec<Item>) {
         items.push(Item::Text(text));
         y += 7.0;
     }
-    for row in legend_rows(panel, cell.right() - rect.x) {
-        let mut x = rect.x;
+    items.extend(legend(&panel.marks, (rect.x, y), cell.right() - rect.x).0);
+}
+
+/// A legend with its upper left corner at a point, and its height.
+pub fn legend(marks: &[Mark], (left, top): Point, room: f64) -> (Vec<Item>, f64) {
+    let (mut items, mut y) = (Vec::new(), top);
+    for row in legend_rows(marks, room) {
+        let mut x = left;
         for (mark, label) in row {
             items.push(swatch(mark, (x, y + 3.5)));
-            let (full, width) =
-                ((label != mark.label).then(|| mark.label.clone()), font::width(&label, TICK_SIZE, false));
-            let mut text = words((x + SWATCH + 5.0, y + 11.5), label, TICK_SIZE, Anchor::Start, Ink::Text);
-            text.full = full;
-            items.push(Item::Text(text));
+            let width = font::width(&label, TICK_SIZE, false);
+            let full = (label != mark.label).then(|| mark.label.clone());
+            let text = words((x + SWATCH + 5.0, y + 11.5), label, TICK_SIZE, Anchor::Start, Ink::Text);
+            items.push(Item::Text(Text { full, ..text }));
             x += SWATCH + 5.0 + width + 14.0;
         }
         y += LEGEND_LINE;
     }
+    (items, y - top)
+}
+
+/// Whether a mark stands in the legend: colour scales have a bar instead.
+pub fn has_legend_entry(mark: &Mark) -> bool {
+    !mark.label.is_empty() && !matches!(mark.shape, Shape::Coloured { .. } | Shape::Heat { .. })
 }
 
 /// Entries of the legend, broken into rows, with labels that fit.
-fn legend_rows(panel: &Panel, room: f64) -> Vec<Vec<(&Mark, String)>> {
-    let has_entry = |m: &&Mark| !m.label.is_empty() && !matches!(m.shape, Shape::Coloured { .. } | Shape::Heat { .. });
+fn legend_rows(marks: &[Mark], room: f64) -> Vec<Vec<(&Mark, String)>> {
     let mut rows: Vec<Vec<(&Mark, String)>> = Vec::new();
     let mut used = f64::INFINITY;
-    for mark in panel.marks.iter().filter(has_entry) {
+    for mark in marks.iter().filter(|m| has_legend_entry(m)) {
         let label = font::fit(&mark.label, TICK_SIZE, false, room - SWATCH - 5.0);
         let width = SWATCH + 5.0 + font::width(&label, TICK_SIZE, false);
         if used + 14.0 + width > room {
@@ -301,7 +311,10 @@ fn extent(mark: &Mark) -> (Vec<f64>, Vec<f64>) {
         Shape::Across(y) => (Vec::new(), vec![*y]),
         Shape::Upright(x) => (vec![*x], Vec::new()),
         Shape::Net { lines } => lines.iter().flatten().copied().unzip(),
-        Shape::Ellipses { x, y, .. } => (x.clone(), y.clone()),
+        Shape::Ellipses { x, y, x_radius, y_radius } => {
+            let ends = |c: &[f64], r: &[f64]| c.iter().zip(r).flat_map(|(c, r)| [c - r, c + r]).collect();
+            (ends(x, x_radius), ends(y, y_radius))
+        }
         Shape::Heat { x_edges, y_edges, .. } => (x_edges.clone(), y_edges.clone()),
     }
 }
