@@ -9,7 +9,7 @@ use crate::stats::percent;
 pub fn page(report: &Report) -> String {
     let sections = sections(report);
     let title = if report.title.trim().is_empty() { "Report of a deep Gaussian process" } else { &report.title };
-    let (light, dark, title) = (css_variables(false), css_variables(true), escape(title));
+    let (light, dark, title) = (css_variables(false), css_variables(true), words(title));
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
@@ -20,13 +20,13 @@ pub fn page(report: &Report) -> String {
     out += &navigation(report, &sections);
     out += &facts(&report.summary);
     for note in &report.notes {
-        out += &format!("<p class=\"note\">{}</p>\n", escape(note));
+        out += &format!("<p class=\"note\">{}</p>\n", words(note));
     }
     let headlines: Vec<&Section> = sections.iter().filter(|s| !s.headline.is_empty()).collect();
     if !headlines.is_empty() {
         out += "<ul class=\"short\">\n";
         for section in headlines {
-            out += &format!("<li>{}</li>\n", escape(&section.headline));
+            out += &format!("<li>{}</li>\n", words(&section.headline));
         }
         out += "</ul>\n";
     }
@@ -39,8 +39,13 @@ pub fn page(report: &Report) -> String {
     out + "</main>\n</body>\n</html>\n"
 }
 
+/// Text for the page, in which a number is not torn from its per cent sign.
+fn words(text: &str) -> String {
+    escape(text).replace(" %", "\u{a0}%")
+}
+
 fn navigation(report: &Report, sections: &[Section]) -> String {
-    let link = |id: &str, title: &str| format!("<a href=\"#{id}\">{}</a>\n", escape(title));
+    let link = |id: &str, title: &str| format!("<a href=\"#{id}\">{}</a>\n", words(title));
     let mut out = "<nav aria-label=\"Sections\">\n".to_owned();
     if !report.scores.rows.is_empty() {
         out += &link("scores", "Scores");
@@ -59,7 +64,7 @@ fn facts(summary: &[(String, String)]) -> String {
         return String::new();
     }
     let fact =
-        |(name, value): &(String, String)| format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value));
+        |(name, value): &(String, String)| format!("<div><dt>{}</dt><dd>{}</dd></div>\n", words(name), words(value));
     format!("<dl class=\"facts\">\n{}</dl>\n", summary.iter().map(fact).collect::<String>())
 }
 
@@ -74,12 +79,12 @@ fn score_table(table: &ScoreTable) -> String {
             Better::Higher => "larger is better".to_owned(),
             Better::Near(v) => format!("best near {}", if (0.0..=1.0).contains(v) { percent(*v) } else { number(*v) }),
         };
-        out += &format!("<th>{}<br><span class=\"small\">{}</span></th>", escape(name), escape(&good));
+        out += &format!("<th>{}<small>{}</small></th>", words(name), words(&good));
     }
     out += "</tr></thead>\n<tbody>\n";
     let best: Vec<Option<f64>> = (0..table.columns.len()).map(|c| best_of(table, c)).collect();
     for (name, values) in &table.rows {
-        out += &format!("<tr><td>{}</td>", escape(name));
+        out += &format!("<tr><td>{}</td>", words(name));
         for (c, (_, better)) in table.columns.iter().enumerate() {
             let value = values.get(c).copied().flatten();
             let class =
@@ -105,12 +110,12 @@ fn best_of(table: &ScoreTable, column: usize) -> Option<f64> {
 }
 
 fn section_html(section: &Section) -> String {
-    let mut out = format!("<section>\n<h2 id=\"{}\">{}</h2>\n", section.id, escape(&section.title));
+    let mut out = format!("<section>\n<h2 id=\"{}\">{}</h2>\n", section.id, words(&section.title));
     for part in &section.parts {
-        let (finding, look) = (escape(&part.finding), escape(&part.look));
+        let (finding, look) = (words(&part.finding), words(&part.look));
         // A heading above the only figure would repeat that of the section.
         let heading =
-            if section.parts.len() > 1 { format!("<h3>{}</h3>\n", escape(&part.figure.title)) } else { String::new() };
+            if section.parts.len() > 1 { format!("<h3>{}</h3>\n", words(&part.figure.title)) } else { String::new() };
         out += &format!(
             "<figure>\n{heading}<div class=\"plot\">{}</div><figcaption><span class=\"finding\">{finding}</span>{look}\
              </figcaption>\n</figure>\n",
@@ -118,7 +123,7 @@ fn section_html(section: &Section) -> String {
         );
     }
     if !section.omitted.is_empty() {
-        out += &format!("<p class=\"small\">{}</p>\n", escape(&section.omitted));
+        out += &format!("<p class=\"small\">{}</p>\n", words(&section.omitted));
     }
     out + "</section>\n"
 }
@@ -128,7 +133,7 @@ fn settings(settings: &[(String, String)]) -> String {
         return String::new();
     }
     let row =
-        |(name, value): &(String, String)| format!("<tr><td>{}</td><td>{}</td></tr>\n", escape(name), escape(value));
+        |(name, value): &(String, String)| format!("<tr><td>{}</td><td>{}</td></tr>\n", words(name), words(value));
     format!(
         "<h2 id=\"settings\">Settings</h2>\n<details><summary>Everything the run was told</summary>\n<div class=\"wide\">\
          <table><tbody>\n{}</tbody></table></div></details>\n",

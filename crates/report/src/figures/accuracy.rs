@@ -26,10 +26,12 @@ fn part(index: usize, t: &TargetResults, n_targets: usize) -> Option<Part> {
     let title = of_target("Predicted and observed values", &t.name, n_targets);
     let figure =
         Figure::new(format!("accuracy-{}", index + 1), title).with(agreement(t, n)).with(leftover(t, &residuals));
-    let look = "Left: points on the dashed line were predicted exactly; bars are 95 % intervals. Right: what the model \
-                left unexplained should scatter around zero without a pattern, and about 95 % of it should lie between the \
-                orange limits, which are the model's own.";
-    Some(Part { figure, look: look.into(), finding: finding(t, &residuals) })
+    let bars = if n > MAX_POINTS { "" } else { "; bars are 95 % intervals" };
+    let look = format!(
+        "Left: points on the dashed line were predicted exactly{bars}. Right: what the model left unexplained should scatter \
+         around zero without a pattern, and about 95 % of it should lie between the orange limits, which are the model's own."
+    );
+    Some(Part { figure, look, finding: finding(t, &residuals) })
 }
 
 /// Observed against predicted.

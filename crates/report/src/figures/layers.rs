@@ -8,7 +8,7 @@ use crate::stats::{mean_std, percent};
 /// Units that get a panel of their own.
 const MAX_UNITS: usize = 5;
 /// Rows whose uncertainty is drawn.
-const MAX_ELLIPSES: usize = 40;
+const MAX_ELLIPSES: usize = 25;
 /// A unit is idle if the next layer sees less of it than this many lengthscales, or if noise exceeds signal.
 const IDLE_REACH: f64 = 0.1;
 
@@ -54,51 +54,56 @@ fn along_path(view: &LayerView, path: &HiddenPath, by_use: &[usize]) -> Part {
             .with(Mark::line(path.at.clone(), mean.clone()).label("mean"));
         figure.panels.push(panel);
     }
-    // On a logarithmic axis a standstill would be infinitely far down.
-    let stretch: Vec<f64> = path.stretch.iter().map(|s| s.clamp(1e-2, 1e2)).collect();
-    let extremes = extremes(path);
     // Never so narrow a range that an even stretching would look uneven.
-    let most = stretch.iter().fold(2.0_f64, |m, s| m.max(1.2 * s));
-    let least = stretch.iter().fold(0.5_f64, |m, s| m.min(s / 1.2));
+    let most = path.stretch.iter().copied().filter(|s| s.is_finite()).fold(2.0_f64, |m, s| m.max(1.08 * s));
     figure.panels.push(
-        Panel::new("Local stretching", Axis::linear(&path.column), Axis::log("times the average").range(least, most))
-            .with(Mark::line(path.at.clone(), stretch).ink(Ink::Series(1)))
+        Panel::new("Local stretching", Axis::linear(&path.column), Axis::linear("times the average").range(0.0, most))
+            .with(Mark::line(path.at.clone(), path.stretch.clone()).ink(Ink::Series(1)))
             .with(Mark::across(1.0)),
     );
-    figure.columns = if figure.panels.len() > 2 { 3 } else { 2 };
+    figure.columns = if matches!(figure.panels.len(), 3 | 5 | 6) { 3 } else { 2 };
     figure.row_height = if figure.columns == 3 { 230.0 } else { 290.0 };
     let look = "Each hidden unit against the input, other columns at their medians. Where a line is steep the layer pulls \
                 neighbouring inputs apart, so that the next layer can change quickly there; where it is flat, inputs are \
                 pressed together. The last panel is the speed of all units together, in lengthscales of the next layer.";
-    let finding = extremes.map_or_else(
-        || format!("Layer {} leaves distances along {} as they are.", view.layer, path.column),
-        |((most, at_most), (least, at_least))| {
-            if most < 1.5 {
-                return format!("Layer {} stretches {} evenly: it hardly bends its input.", view.layer, path.column);
-            }
-            let least = if least < 0.01 { "less than 0.01".to_owned() } else { number(round2(least)) };
-            format!(
-                "Layer {} stretches {} most near {}, {} times the average, and least near {}, {least} times the average.",
-                view.layer,
-                path.column,
-                number(at_most),
-                number(round2(most)),
-                number(at_least),
-            )
-        },
-    );
+    let finding = stretching(view.layer, path);
     Part { figure, look: look.into(), finding }
 }
 
-/// Largest and smallest stretching with their places.
-fn extremes(path: &HiddenPath) -> Option<((f64, f64), (f64, f64))> {
-    let all = || path.stretch.iter().copied().zip(path.at.iter().copied()).filter(|p| p.0.is_finite());
-    let most = all().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some((most, all().min_by(|a, b| a.0.total_cmp(&b.0))?))
+/// How unevenly a path is stretched, in words.
+fn stretching(layer: usize, path: &HiddenPath) -> String {
+    let places = path.stretch.iter().copied().zip(path.at.iter().copied()).filter(|p| p.0.is_finite());
+    let mut falling: Vec<(f64, f64)> = places.collect();
+    falling.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let total: f64 = falling.iter().map(|p| p.0).sum();
+    let (Some(&(most, at)), true) = (falling.first(), total > 0.0) else {
+        return format!("Layer {layer} does not move along {}.", path.column);
+    };
+    // The share of the path on which half of the way is made: ½ where all is even.
+    let mut way = 0.0;
+    let half = falling.iter().take_while(|p| {
+        way += p.0;
+        way < 0.5 * total
+    });
+    let share = (half.count() + 1) as f64 / falling.len() as f64;
+    let where_most = format!("most near {}, {} times the average", number(rounded(at)), number(rounded(most)));
+    match share {
+        s if s > 0.42 => format!("Layer {layer} stretches {} evenly: it hardly bends its input.", path.column),
+        s => format!(
+            "Layer {layer} bends its input: half of its stretching falls on {} of the range of {}, {where_most}.",
+            percent(s),
+            path.column
+        ),
+    }
 }
 
-fn round2(v: f64) -> f64 {
-    if v >= 10.0 { v.round() } else { (100.0 * v).round() / 100.0 }
+/// To two digits.
+fn rounded(v: f64) -> f64 {
+    if v == 0.0 || !v.is_finite() {
+        return v;
+    }
+    let unit = 10f64.powf(v.abs().log10().floor() - 1.0);
+    if unit > 0.0 { (v / unit).round() * unit } else { v }
 }
 
 /// The image of a grid and of the data in the plane of two units.
@@ -158,7 +163,7 @@ fn cloud_panel(cloud: &HiddenCloud) -> Panel {
     let [x, y] = cloud.mean.clone();
     Panel::new("Rows of the data", Axis::linear(a), Axis::linear(b))
         .with(Mark::new(Shape::Coloured { x, y, value: cloud.value.clone() }).label(&cloud.target))
-        .with(Mark::new(ellipses).ink(Ink::Text).opacity(0.7).label("one standard deviation, some rows"))
+        .with(Mark::new(ellipses).ink(Ink::Text).opacity(0.45).label("one standard deviation, some rows"))
 }
 
 /// Share of the larger principal variance of the two units, each in lengthscales of the next layer.
@@ -214,6 +219,24 @@ fn signal(u: &UnitUse) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn uneven_stretching_is_told_from_even() {
+        let path = |stretch: Vec<f64>| HiddenPath {
+            column: "x".into(),
+            at: (0..stretch.len()).map(|i| i as f64).collect(),
+            stretch,
+            ..HiddenPath::default()
+        };
+        assert!(stretching(1, &path(vec![1.0; 50])).contains("evenly"));
+        let mut peak = vec![0.1; 50];
+        peak[20] = 40.0;
+        assert_eq!(
+            stretching(2, &path(peak)),
+            "Layer 2 bends its input: half of its stretching falls on 2 % of the range of x, most near 20, 40 times the average."
+        );
+        assert!(stretching(1, &path(Vec::new())).contains("does not move"));
+    }
 
     #[test]
     fn idle_units_are_named() {

@@ -3,7 +3,7 @@
 use super::{Part, Section};
 use crate::plot::{Axis, Figure, Ink, Mark, Panel, number};
 use crate::report::CurvePoint;
-use crate::stats::{mean_std, percent, quantile};
+use crate::stats::{mean_std, quantile};
 
 /// The section, if there is a curve.
 pub fn section(curve: &[CurvePoint]) -> Option<Section> {
@@ -54,19 +54,19 @@ fn finding(energy: &[f64]) -> String {
     let (Some(&first), Some(&last)) = (energy.first(), energy.last()) else { return String::new() };
     let mut text = format!("The energy went from {} to {}.", number(first), number(last));
     let tenth = energy.len() / 10;
-    if tenth >= 2 && first > last {
-        let (recent, before) =
-            (&energy[energy.len() - tenth..], &energy[energy.len() - 2 * tenth..energy.len() - tenth]);
-        let (fall, noise) = (mean_std(before).0 - mean_std(recent).0, mean_std(recent).1);
-        let share = fall / (first - last);
+    if tenth >= 2 {
+        let part = |end: usize| mean_std(&energy[end - tenth..end]);
+        let n = energy.len();
+        let (fall, noise) = (part(n - tenth).0 - part(n).0, part(n).1);
+        let since_half = part(n / 2).0 - part(n).0;
+        // A nat of log evidence is little; a steady fall leaves a tenth of the run more than its noise.
         text += &match fall {
-            _ if fall > noise && share > 0.01 => {
-                format!(
-                    " In the last tenth of the run it still fell by {} of the whole: more steps may help.",
-                    percent(share)
-                )
+            f if f > 1.0 && f > noise && f > 0.1 * since_half => {
+                format!(" In the last tenth of the run it still fell by {}: more steps may help.", number(f))
             }
-            _ if fall < -3.0 * noise => " At the end it was rising: a smaller learning rate may help.".to_owned(),
+            f if f < -1.0 && f < -3.0 * noise => {
+                " At the end it was rising: a smaller learning rate may help.".to_owned()
+            }
             _ => " At the end it had settled.".to_owned(),
         };
     }
@@ -83,6 +83,9 @@ mod tests {
         assert!(finding(&falling).contains("still fell"));
         let settled: Vec<f64> = (0..100).map(|i| 100.0 * (-f64::from(i) / 5.0).exp()).collect();
         assert!(finding(&settled).contains("settled"));
+        // A slow fall after a steep one is still a fall.
+        let slow: Vec<f64> = (0..100).map(|i| 500.0 * (-f64::from(i) / 5.0).exp() - 0.5 * f64::from(i)).collect();
+        assert!(finding(&slow).contains("still fell by 5:"), "{}", finding(&slow));
     }
 
     #[test]
