@@ -90,7 +90,8 @@ fn stretching(layer: usize, path: &HiddenPath) -> String {
     match share {
         s if s > 0.42 => format!("Layer {layer} stretches {} evenly: it hardly bends its input.", path.column),
         s => format!(
-            "Layer {layer} bends its input: half of its stretching falls on {} of the range of {}, {where_most}.",
+            "Layer {layer} bends its input{}: half of its stretching falls on {} of the range of {}, {where_most}.",
+            if s > 0.3 { " a little" } else { "" },
             percent(s),
             path.column
         ),

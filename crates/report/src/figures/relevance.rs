@@ -63,10 +63,10 @@ fn finding(sorted: &[(&str, f64)]) -> String {
     let first: String =
         if first.chars().count() > 40 { first.chars().take(39).chain(['…']).collect() } else { first.into() };
     let mut text = format!("{first} is the most relevant column with {}; ", percent(sorted[0].1));
-    text += &if enough == 1 {
-        "it is all the model needs to speak of".to_owned()
-    } else {
-        format!("{enough} of {} columns hold 95 %", sorted.len())
+    text += &match enough {
+        1 => "the others hardly matter".to_owned(),
+        n if n == sorted.len() => "no column can be spared".to_owned(),
+        n => format!("{n} of {} columns hold 95 %", sorted.len()),
     };
     text += &match idle {
         0 => ".".to_owned(),
@@ -74,4 +74,34 @@ fn finding(sorted: &[(&str, f64)]) -> String {
         n => format!(", and {n} hold less than 1 % each."),
     };
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_counts_columns() {
+        assert_eq!(
+            finding(&[("a", 0.99), ("b", 0.01)]),
+            "a is the most relevant column with 99 %; the others hardly matter."
+        );
+        assert_eq!(
+            finding(&[("a", 0.6), ("b", 0.4)]),
+            "a is the most relevant column with 60 %; no column can be spared."
+        );
+        assert_eq!(
+            finding(&[("a", 0.6), ("b", 0.36), ("c", 0.03), ("d", 0.005), ("e", 0.005)]),
+            "a is the most relevant column with 60 %; 2 of 5 columns hold 95 %, and 2 hold less than 1 % each."
+        );
+    }
+
+    #[test]
+    fn columns_are_sorted_and_shares_add_up() {
+        let relevance = [("a".to_owned(), 1e300), ("b".to_owned(), 3e300), ("c".to_owned(), f64::NAN)];
+        let section = section(&relevance).unwrap();
+        let panel = &section.parts[0].figure.panels[0];
+        let Shape::Bars { length } = &panel.marks[0].shape else { panic!("bars") };
+        assert_eq!((length.as_slice(), panel.y.names[0].as_str()), (&[0.75, 0.25, 0.0][..], "b"));
+    }
 }

@@ -88,14 +88,16 @@ pub fn items(mark: &Mark, area: &Area) -> Vec<Item> {
                 return hexagons(&points, mark.ink, area.rect);
             }
             let centres = points.into_iter().map(|p| (p, mark.ink)).collect();
-            vec![Item::Discs { centres, radius: mark.width, opacity: mark.opacity }]
+            vec![Item::Discs { centres, radius: mark.width, opacity: mark.opacity, outline: None }]
         }
         Shape::Coloured { x, y, value } => {
             let stride = x.len().div_ceil(MAX_POINTS).max(1);
             let all = pairs(x, y).zip(value).step_by(stride);
             let disc = |((x, y), &v): ((f64, f64), &f64)| Some((area.point(x, y)?, Ink::Ramp(area.colour.place(v)?)));
             let centres = all.filter_map(disc).collect();
-            vec![Item::Discs { centres, radius: mark.width, opacity: mark.opacity }]
+            // One end of the scale is dark and the other light: without an outline either would sink into some page.
+            let outline = Some(Stroke { paint: Paint { ink: Ink::Muted, opacity: 0.7 }, width: 0.5, dashed: false });
+            vec![Item::Discs { centres, radius: mark.width, opacity: mark.opacity, outline }]
         }
         Shape::Whiskers { x, low, high } => {
             let bar = |(&x, (&l, &h)): (&f64, (&f64, &f64))| Some(vec![area.point(x, l)?, area.point(x, h)?]);

@@ -143,7 +143,7 @@ fn swatch(mark: &Mark, (x, y): Point) -> Item {
         }
         Shape::Points { .. } => {
             let centres = vec![((x + 0.5 * SWATCH, y + 4.5), mark.ink)];
-            Item::Discs { centres, radius: mark.width.max(2.5), opacity: mark.opacity.max(0.8) }
+            Item::Discs { centres, radius: mark.width.max(2.5), opacity: mark.opacity.max(0.8), outline: None }
         }
         Shape::Ellipses { .. } => {
             let stroke = Stroke { paint, width: mark.width, dashed: false };
@@ -321,7 +321,7 @@ fn extent(mark: &Mark) -> (Vec<f64>, Vec<f64>) {
 
 /// As many ticks as their labels leave room for.
 fn x_ticks(scale: &Scale, width: f64) -> Ticks {
-    let most = ((width / 48.0) as usize).clamp(1, 9);
+    let most = ((width / 38.0) as usize).clamp(1, 9);
     let fits = |t: &Ticks| {
         let widths: Vec<f64> = t.labels.iter().map(|l| font::width(l, TICK_SIZE, false)).collect();
         let places: Vec<f64> = t.at.iter().filter_map(|&v| scale.place(v)).map(|p| p * width).collect();

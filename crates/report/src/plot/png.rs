@@ -43,10 +43,13 @@ impl Raster {
                     self.stroke(&path, *stroke);
                 }
             }
-            Item::Discs { centres, radius, opacity } => {
+            Item::Discs { centres, radius, opacity, outline } => {
                 for (centre, ink) in centres {
                     let path = self.ellipse(*centre, (*radius, *radius));
                     self.cover(&path, Style::Fill(Fill::NonZero), Paint { ink: *ink, opacity: *opacity });
+                    if let Some(stroke) = outline {
+                        self.stroke(&path, *stroke);
+                    }
                 }
             }
             Item::Ellipses { ellipses, stroke } => {

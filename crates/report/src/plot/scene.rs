@@ -104,6 +104,8 @@ pub enum Item {
         radius: f64,
         /// Opacity of each disc.
         opacity: f64,
+        /// The outline.
+        outline: Option<Stroke>,
     },
     /// Outlined ellipses with axes along x and y.
     Ellipses {

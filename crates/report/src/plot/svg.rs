@@ -81,8 +81,9 @@ impl Writer {
                 }
                 self.text.push_str("\"/>\n");
             }
-            Item::Discs { centres, radius, opacity: o } => {
-                self.put(format_args!("<g{}>", opacity("fill-opacity", *o)));
+            Item::Discs { centres, radius, opacity: o, outline } => {
+                let looks = format!("{}{}", opacity("fill-opacity", *o), self.stroke(*outline));
+                self.put(format_args!("<g{looks}>"));
                 let r = number(*radius);
                 let mut open = None;
                 for ((x, y), ink) in centres {

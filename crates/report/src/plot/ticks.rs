@@ -31,7 +31,7 @@ pub fn linear(low: f64, high: f64, most: usize) -> Ticks {
     label(at, step)
 }
 
-/// Powers of ten between `low` and `high`, or round numbers where there are fewer than two powers.
+/// Powers of ten between `low` and `high`, or other round numbers where there are fewer than three.
 ///
 /// # Panics
 /// If the range is not finite and positive, or empty.
@@ -39,20 +39,22 @@ pub fn log(low: f64, high: f64, most: usize) -> Ticks {
     assert!(low > 0.0 && high.is_finite() && low < high, "a logarithmic axis from {low} to {high}");
     let most = most.max(1);
     let (first, last) = ((low.log10() - 1e-9).ceil() as i32, (high.log10() + 1e-9).floor() as i32);
-    if last - first >= 1 {
-        let stride = (last - first + 1).unsigned_abs().div_ceil(most as u32).max(1) as usize;
-        let powers = (first..=last).step_by(stride);
-        let (at, labels) = powers.map(|k| (10f64.powi(k), power_of_ten(k))).unzip();
-        return Ticks { at, labels, unit: String::new() };
+    let powers = last - first + 1;
+    if powers < 3 {
+        // 1, 2 and 5 of each power, and if they are too few, what a linear axis would have.
+        let candidates = (first - 1..=last + 1).flat_map(|k| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(k)));
+        let at: Vec<f64> = candidates.filter(|v| (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(v)).collect();
+        if (3..=most.max(3)).contains(&at.len()) && (1e-3..1e5).contains(&at[0]) {
+            let labels = at.iter().map(|&v| number(v)).collect();
+            return Ticks { at, labels, unit: String::new() };
+        }
+        if powers < 2 {
+            return linear(low, high, most);
+        }
     }
-    // Less than two powers: 1, 2 and 5 of each, and if that is not enough, what a linear axis would have.
-    let candidates = (first - 1..=last + 1).flat_map(|k| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(k)));
-    let at: Vec<f64> = candidates.filter(|v| (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(v)).collect();
-    if at.len() < 2 || at.len() > most {
-        return linear(low, high, most);
-    }
-    let small = at[0];
-    label(at, small)
+    let stride = powers.unsigned_abs().div_ceil(most as u32).max(1) as usize;
+    let (at, labels) = (first..=last).step_by(stride).map(|k| (10f64.powi(k), power_of_ten(k))).unzip();
+    Ticks { at, labels, unit: String::new() }
 }
 
 /// Writes numbers that are multiples of `step`.
@@ -175,6 +177,8 @@ mod tests {
         assert_eq!(labels(&log(0.05, 2000.0, 8)), ["0.1", "1", "10", "100", "1000"]);
         assert_eq!(labels(&log(1e-6, 1e-4, 8)), ["10⁻⁶", "10⁻⁵", "10⁻⁴"]);
         assert_eq!(labels(&log(3.0, 60.0, 8)), ["5", "10", "20", "50"]);
+        assert_eq!(labels(&log(0.5, 20.0, 6)), ["0.5", "1", "2", "5", "10", "20"]);
+        assert_eq!(labels(&log(3.9, 9.9, 4)), ["4", "6", "8"]);
         assert!(log(1e-300, 1e300, 6).at.len() <= 6);
         assert!(log(5.1, 5.3, 4).at.len() >= 2);
     }
