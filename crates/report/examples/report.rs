@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         config.train.iterations = 3000;
         let mut curve = Vec::new();
         let mut observer = |p: &Progress<'_>| {
-            if p.step % 10 == 0 {
+            if p.step.is_multiple_of(10) {
                 curve.push(CurvePoint { step: p.step, energy: p.mean_energy, ..CurvePoint::default() });
             }
             ControlFlow::Continue(())

@@ -90,7 +90,7 @@ fn the_course_of_training_is_shown_with_held_out_scores() {
         step: i,
         energy: 10.0 - i as f64,
         valid_rmse: Some(1.0),
-        valid_log_density: (i % 2 == 0).then_some(0.5),
+        valid_log_density: i.is_multiple_of(2).then_some(0.5),
     };
     let training = Training { curve: (0..40).map(point).collect(), ..Training::default() };
     let (features, targets) = (names("x", 1), names("y", 1));

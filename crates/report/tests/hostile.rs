@@ -193,6 +193,7 @@ fn names_of_every_kind() {
     for name in ["", "<b>&\"'</b>", "температура воды", "水温", "x\u{0}y\u{7f}", "👩‍🔬", long.as_str()]
     {
         check(&report(30, 8, name, wavy));
+        check(&report(30, 8, name, |i| 1e9 * wavy(i)));
     }
 }
 

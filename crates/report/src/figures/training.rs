@@ -17,12 +17,14 @@ pub fn section(curve: &[CurvePoint]) -> Option<Section> {
         Panel::new("Energy (smaller is better)", Axis::linear("step"), energy_axis(&energy))
             .with(Mark::line(steps, energy.clone())),
     );
-    let held_out: [(&str, &str, fn(&CurvePoint) -> Option<f64>); 2] = [
-        ("Error on held-out rows", "RMSE", |p| p.valid_rmse),
-        ("Log density of held-out rows", "nats a row", |p| p.valid_log_density),
+    let series = |get: fn(&CurvePoint) -> Option<f64>| -> (Vec<f64>, Vec<f64>) {
+        curve.iter().filter_map(|p| Some((p.step as f64, get(p)?))).unzip()
+    };
+    let held_out = [
+        ("Error on held-out rows", "RMSE", series(|p| p.valid_rmse)),
+        ("Log density of held-out rows", "nats a row", series(|p| p.valid_log_density)),
     ];
-    for (i, (title, label, get)) in held_out.into_iter().enumerate() {
-        let (x, y): (Vec<f64>, Vec<f64>) = curve.iter().filter_map(|p| Some((p.step as f64, get(p)?))).unzip();
+    for (i, (title, label, (x, y))) in held_out.into_iter().enumerate() {
         if !x.is_empty() {
             let ink = Ink::Series(i + 1);
             let line = Mark::line(x.clone(), y.clone()).ink(ink);

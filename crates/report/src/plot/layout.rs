@@ -1,10 +1,10 @@
 //! From a figure to shapes: where its title and its panels stand.
 
 use super::colour::Ink;
-use super::figure::{Figure, WIDTH};
-use super::figure::{Mark, Panel};
+use super::figure::{Figure, Mark, Panel, WIDTH};
 use super::font;
-use super::panel::{Margins, draw, has_legend_entry, legend, margins, words};
+use super::legend;
+use super::panel::{Margins, draw, margins, words};
 use super::scene::{Anchor, Item, Rect, Scene};
 
 /// Free space between neighbouring panels.
@@ -30,9 +30,9 @@ pub fn scene(figure: &Figure, titled: bool) -> Scene {
     }
     let mut panels = figure.panels.clone();
     if figure.shared_legend {
-        let (entries, height) = legend(&take_labels(&mut panels), (EDGE, top), WIDTH - 2.0 * EDGE);
-        items.extend(entries);
-        top += if height > 0.0 { height + 8.0 } else { 0.0 };
+        let (entries, room) = (take_labels(&mut panels), WIDTH - 2.0 * EDGE);
+        items.extend(legend::draw(&entries, (EDGE, top), room));
+        top += if entries.is_empty() { 0.0 } else { legend::height(&entries, room) + 8.0 };
     }
     let cell_width = (WIDTH - 2.0 * EDGE - GAP * (columns - 1) as f64) / columns as f64;
     let all = aligned_margins(&panels, columns, (cell_width, figure.row_height));
@@ -53,7 +53,7 @@ pub fn scene(figure: &Figure, titled: bool) -> Scene {
 /// Takes the labels of the legend away from the panels; marks with equal labels give one entry.
 fn take_labels(panels: &mut [Panel]) -> Vec<Mark> {
     let mut entries: Vec<Mark> = Vec::new();
-    for mark in panels.iter_mut().flat_map(|p| &mut p.marks).filter(|m| has_legend_entry(m)) {
+    for mark in panels.iter_mut().flat_map(|p| &mut p.marks).filter(|m| legend::has_entry(m)) {
         if entries.iter().all(|e| e.label != mark.label) {
             entries.push(mark.clone());
         }

@@ -19,6 +19,7 @@ mod figure;
 mod font;
 mod hexbin;
 mod layout;
+mod legend;
 mod marks;
 mod panel;
 mod png;

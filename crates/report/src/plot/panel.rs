@@ -3,6 +3,7 @@
 use super::colour::Ink;
 use super::figure::{Axis, Mark, Panel, Shape};
 use super::font;
+use super::legend;
 use super::marks::{self, Area};
 use super::scale::Scale;
 use super::scene::{Anchor, Item, Paint, Point, Rect, Stroke, Text};
@@ -11,10 +12,10 @@ use super::ticks::Ticks;
 const TITLE_SIZE: f64 = 13.0;
 const LABEL_SIZE: f64 = 12.0;
 const TICK_SIZE: f64 = 11.0;
-const LEGEND_LINE: f64 = 17.0;
-const SWATCH: f64 = 20.0;
 /// Pixels of height for each tick of a vertical axis.
 const TICK_HEIGHT: f64 = 30.0;
+/// Ticks of a horizontal axis at most.
+const MAX_X_TICKS: usize = 9;
 /// Width of the colour scale's bar.
 const BAR: f64 = 10.0;
 /// Names on the vertical axis take at most this share of the width.
@@ -31,7 +32,10 @@ pub struct Margins {
 
 /// The space that a panel needs around its axes; where `fixed` is given, its upper and lower margins are kept.
 pub fn margins(panel: &Panel, width: f64, height: f64, fixed: Option<Margins>) -> Margins {
-    let bottom = TICK_SIZE + 9.0 + if panel.x.label.is_empty() { 0.0 } else { LABEL_SIZE + 7.0 };
+    // However many ticks there will be: their unit stands where the label does.
+    let x_unit = || (1..=MAX_X_TICKS).any(|n| !scales(panel).0.ticks(n).unit.is_empty());
+    let x_label = if panel.x.label.is_empty() && !x_unit() { 0.0 } else { LABEL_SIZE + 7.0 };
+    let bottom = TICK_SIZE + 9.0 + x_label;
     let bottom = fixed.map_or(bottom, |m| m.bottom);
     let plot_height = |top: f64| (height - top - bottom).max(20.0);
     let left = |top: f64| {
@@ -41,13 +45,7 @@ pub fn margins(panel: &Panel, width: f64, height: f64, fixed: Option<Margins>) -
     };
     let title = if panel.title.is_empty() { 0.0 } else { TITLE_SIZE + 7.0 };
     let right = colour_margin(panel, plot_height(title));
-    let top = fixed.map_or_else(
-        || {
-            let rows = legend_rows(&panel.marks, width - left(title)).len();
-            title + rows as f64 * LEGEND_LINE + 6.0
-        },
-        |m| m.top,
-    );
+    let top = fixed.map_or_else(|| title + legend::height(&panel.marks, width - left(title)) + 6.0, |m| m.top);
     Margins { left: left(top), right, top, bottom }
 }
 
@@ -90,71 +88,7 @@ fn heading(panel: &Panel, cell: Rect, rect: Rect, items: &mut Vec<Item>) {
         items.push(Item::Text(text));
         y += 7.0;
     }
-    items.extend(legend(&panel.marks, (rect.x, y), cell.right() - rect.x).0);
-}
-
-/// A legend with its upper left corner at a point, and its height.
-pub fn legend(marks: &[Mark], (left, top): Point, room: f64) -> (Vec<Item>, f64) {
-    let (mut items, mut y) = (Vec::new(), top);
-    for row in legend_rows(marks, room) {
-        let mut x = left;
-        for (mark, label) in row {
-            items.push(swatch(mark, (x, y + 3.5)));
-            let width = font::width(&label, TICK_SIZE, false);
-            let full = (label != mark.label).then(|| mark.label.clone());
-            let text = words((x + SWATCH + 5.0, y + 11.5), label, TICK_SIZE, Anchor::Start, Ink::Text);
-            items.push(Item::Text(Text { full, ..text }));
-            x += SWATCH + 5.0 + width + 14.0;
-        }
-        y += LEGEND_LINE;
-    }
-    (items, y - top)
-}
-
-/// Whether a mark stands in the legend: colour scales have a bar instead.
-pub fn has_legend_entry(mark: &Mark) -> bool {
-    !mark.label.is_empty() && !matches!(mark.shape, Shape::Coloured { .. } | Shape::Heat { .. })
-}
-
-/// Entries of the legend, broken into rows, with labels that fit.
-fn legend_rows(marks: &[Mark], room: f64) -> Vec<Vec<(&Mark, String)>> {
-    let mut rows: Vec<Vec<(&Mark, String)>> = Vec::new();
-    let mut used = f64::INFINITY;
-    for mark in marks.iter().filter(|m| has_legend_entry(m)) {
-        let label = font::fit(&mark.label, TICK_SIZE, false, room - SWATCH - 5.0);
-        let width = SWATCH + 5.0 + font::width(&label, TICK_SIZE, false);
-        if used + 14.0 + width > room {
-            rows.push(Vec::new());
-            used = -14.0;
-        }
-        used += 14.0 + width;
-        rows.last_mut().expect("a row was begun").push((mark, label));
-    }
-    rows
-}
-
-/// A mark in small, for the legend; `at` is its upper left corner.
-fn swatch(mark: &Mark, (x, y): Point) -> Item {
-    let paint = Paint { ink: mark.ink, opacity: mark.opacity };
-    match mark.shape {
-        Shape::Band { .. } | Shape::Bars { .. } | Shape::Columns { .. } => {
-            let corners = vec![(x, y), (x + SWATCH, y), (x + SWATCH, y + 9.0), (x, y + 9.0)];
-            Item::Path { lines: vec![corners], closed: true, fill: Some(paint), stroke: None }
-        }
-        Shape::Points { .. } => {
-            let centres = vec![((x + 0.5 * SWATCH, y + 4.5), mark.ink)];
-            Item::Discs { centres, radius: mark.width.max(2.5), opacity: mark.opacity.max(0.8), outline: None }
-        }
-        Shape::Ellipses { .. } => {
-            let stroke = Stroke { paint, width: mark.width, dashed: false };
-            Item::Ellipses { ellipses: vec![((x + 0.5 * SWATCH, y + 4.5), (9.0, 4.5))], stroke }
-        }
-        _ => {
-            let stroke = Stroke { paint, width: mark.width.max(1.2), dashed: mark.dashed };
-            let lines = vec![vec![(x, y + 4.5), (x + SWATCH, y + 4.5)]];
-            Item::Path { lines, closed: false, fill: None, stroke: Some(stroke) }
-        }
-    }
+    items.extend(legend::draw(&panel.marks, (rect.x, y), cell.right() - rect.x));
 }
 
 /// Thin lines behind the data.
@@ -321,7 +255,7 @@ fn extent(mark: &Mark) -> (Vec<f64>, Vec<f64>) {
 
 /// As many ticks as their labels leave room for.
 fn x_ticks(scale: &Scale, width: f64) -> Ticks {
-    let most = ((width / 38.0) as usize).clamp(1, 9);
+    let most = ((width / 38.0) as usize).clamp(1, MAX_X_TICKS);
     let fits = |t: &Ticks| {
         let widths: Vec<f64> = t.labels.iter().map(|l| font::width(l, TICK_SIZE, false)).collect();
         let places: Vec<f64> = t.at.iter().filter_map(|&v| scale.place(v)).map(|p| p * width).collect();
