@@ -1,6 +1,6 @@
 //! Predicted against observed values, and what is left over.
 
-use super::{MAX_TARGETS, Part, Section, of_target, omitted_targets};
+use super::{MAX_TARGETS, Part, Section, of_target, omitted_targets, spoken};
 use crate::plot::{Axis, Figure, Ink, MAX_POINTS, Mark, Panel, number};
 use crate::report::TargetResults;
 use crate::stats::{mean_std, percent, quantile, root_mean_square};
@@ -90,7 +90,7 @@ fn rows_label(n: usize) -> &'static str {
 
 fn finding(t: &TargetResults, residuals: &[f64]) -> String {
     let (rmse, spread) = (root_mean_square(residuals), mean_std(&t.observed).1);
-    let name = if t.name.is_empty() { "the target" } else { &t.name };
+    let name = spoken(&t.name);
     let mut text = if spread > 0.0 {
         let explained = 1.0 - (rmse / spread).powi(2);
         format!(

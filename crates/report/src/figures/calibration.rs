@@ -91,10 +91,15 @@ fn finding(pit: &[f64]) -> String {
         (true, _) => "the intervals are too narrow. ",
         (_, true) if hardly => "the intervals are a trifle too wide. ",
         (_, true) => "the intervals are wider than they need to be. ",
-        _ => "the intervals are right. ",
+        _ => "these intervals are right. ",
     };
     let (half, (low, high)) = (inside(0.5), binomial_range(n, 0.5));
-    text += &format!("The 50 % interval holds {} (chance: {} to {}). ", percent(half), percent(low), percent(high));
+    text += &format!("The 50 % interval holds {} (chance: {} to {})", percent(half), percent(low), percent(high));
+    text += match (half < low - 0.01, half > high + 0.01) {
+        (true, _) => ": in the middle the predicted distributions are too narrow. ",
+        (_, true) => ": in the middle the predicted distributions are too wide. ",
+        _ => ". ",
+    };
     // The PIT of a calibrated model is uniform, with variance 1/12.
     let z = (mean_std(pit).0 - 0.5) * (12.0 * n as f64).sqrt();
     if z.abs() > 2.6 {
@@ -113,7 +118,12 @@ mod tests {
 
     #[test]
     fn the_sentence_tells_good_from_bad() {
-        assert!(said(|u| u).contains("95 % of the observed values") && said(|u| u).contains("intervals are right"));
+        assert!(
+            said(|u| u).contains("95 % of the observed values") && said(|u| u).contains("these intervals are right")
+        );
+        // Right at 95 %, wrong at 50 %: a quarter of the rows moved towards the middle.
+        let humped = said(|u| if (0.1..0.9).contains(&u) { 0.5 + 0.7 * (u - 0.5) } else { u });
+        assert!(humped.contains("these intervals are right") && humped.contains("too wide"), "{humped}");
         // Errors twice and half as large as the model says.
         assert!(said(|u| 0.5 + (u - 0.5).signum() * (2.0 * (u - 0.5).abs()).powf(0.4) / 2.0).contains("too narrow"));
         assert!(said(|u| 0.5 + 0.8 * (u - 0.5)).contains("wider than they need"));

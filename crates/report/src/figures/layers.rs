@@ -1,6 +1,6 @@
 //! What each hidden layer does to the data: bending, stretching, compressing, and units left idle.
 
-use super::{Part, Section};
+use super::{Part, Section, spoken};
 use crate::plot::{Axis, Figure, Ink, Mark, Panel, Shape, number};
 use crate::report::{HiddenCloud, HiddenNet, HiddenPath, LayerView, UnitUse};
 use crate::stats::{mean_std, percent};
@@ -72,12 +72,13 @@ fn along_path(view: &LayerView, path: &HiddenPath, by_use: &[usize]) -> Part {
 
 /// How unevenly a path is stretched, in words.
 fn stretching(layer: usize, path: &HiddenPath) -> String {
+    let column = spoken(&path.column);
     let places = path.stretch.iter().copied().zip(path.at.iter().copied()).filter(|p| p.0.is_finite());
     let mut falling: Vec<(f64, f64)> = places.collect();
     falling.sort_by(|a, b| b.0.total_cmp(&a.0));
     let total: f64 = falling.iter().map(|p| p.0).sum();
     let (Some(&(most, at)), true) = (falling.first(), total > 0.0) else {
-        return format!("Layer {layer} does not move along {}.", path.column);
+        return format!("Layer {layer} does not move along {}.", column);
     };
     // The share of the path on which half of the way is made: ½ where all is even.
     let mut way = 0.0;
@@ -88,12 +89,12 @@ fn stretching(layer: usize, path: &HiddenPath) -> String {
     let share = (half.count() + 1) as f64 / falling.len() as f64;
     let where_most = format!("most near {}, {} times the average", number(rounded(at)), number(rounded(most)));
     match share {
-        s if s > 0.42 => format!("Layer {layer} stretches {} evenly: it hardly bends its input.", path.column),
+        s if s > 0.42 => format!("Layer {layer} stretches {} evenly: it hardly bends its input.", column),
         s => format!(
             "Layer {layer} bends its input{}: half of its stretching falls on {} of the range of {}, {where_most}.",
             if s > 0.3 { " a little" } else { "" },
             percent(s),
-            path.column
+            column
         ),
     }
 }
@@ -206,6 +207,7 @@ fn usage(view: &LayerView, by_use: &[usize]) -> Part {
                 has compressed its input to fewer numbers than it could use.";
     let n = view.units.len();
     let finding = match idle {
+        0 if n == 2 => format!("Both units of layer {} are in use.", view.layer),
         0 => format!("All {n} units of layer {} are in use.", view.layer),
         i if i == n => format!("None of the {n} units of layer {} carries much: the layer is almost idle.", view.layer),
         i => format!("{} of {n} units of layer {} are in use; {i} switched off.", n - i, view.layer),
@@ -245,7 +247,7 @@ mod tests {
         let idle = UnitUse { spread: 0.01, noise: 0.5, reach: 0.01 };
         let view = |units| LayerView { layer: 1, units, ..LayerView::default() };
         let said = |units: Vec<UnitUse>| parts(&view(units)).pop().unwrap().finding;
-        assert!(said(vec![used, used]).starts_with("All 2"));
+        assert!(said(vec![used, used]).starts_with("Both") && said(vec![used; 3]).starts_with("All 3"));
         assert_eq!(said(vec![idle, used, idle]), "1 of 3 units of layer 1 are in use; 2 switched off.");
         assert!(said(vec![idle, idle]).starts_with("None"));
     }

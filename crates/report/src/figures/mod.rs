@@ -61,3 +61,12 @@ fn omitted_targets(n: usize) -> String {
 fn of_target(title: &str, name: &str, n_targets: usize) -> String {
     if n_targets == 1 { title.to_owned() } else { format!("{title}: {name}") }
 }
+
+/// A name as a sentence can bear it.
+fn spoken(name: &str) -> String {
+    match name.trim() {
+        "" => "(no name)".to_owned(),
+        name if name.chars().count() > 50 => name.chars().take(49).chain(['…']).collect(),
+        name => name.to_owned(),
+    }
+}

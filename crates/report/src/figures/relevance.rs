@@ -1,6 +1,6 @@
 //! How much each input column matters to the first layer.
 
-use super::{Part, Section};
+use super::{Part, Section, spoken};
 use crate::plot::{Axis, Figure, Mark, Panel, Shape};
 use crate::stats::percent;
 
@@ -59,9 +59,7 @@ fn finding(sorted: &[(&str, f64)]) -> String {
     });
     let enough = enough.map_or(sorted.len(), |i| i + 1);
     let idle = sorted.iter().filter(|c| c.1 < 0.01).count();
-    let first = if sorted[0].0.is_empty() { "The first column" } else { sorted[0].0 };
-    let first: String =
-        if first.chars().count() > 40 { first.chars().take(39).chain(['…']).collect() } else { first.into() };
+    let first = spoken(sorted[0].0);
     let mut text = format!("{first} is the most relevant column with {}; ", percent(sorted[0].1));
     text += &match enough {
         1 => "the others hardly matter".to_owned(),

@@ -1,6 +1,6 @@
 //! Predictions along single columns and over planes.
 
-use super::{Part, Section};
+use super::{Part, Section, spoken};
 use crate::plot::{Axis, Figure, Ink, Mark, Panel, Shape, number};
 use crate::report::{Slice, Surface};
 
@@ -55,9 +55,9 @@ fn part(index: usize, target: &str, slices: Vec<&Slice>) -> Part {
     let widest = slices.iter().max_by(|a, b| swing(a).total_cmp(&swing(b)));
     let finding = widest.map_or_else(String::new, |s| {
         let of = if alone {
-            format!("Along {}", s.column)
+            format!("Along {}", spoken(&s.column))
         } else {
-            format!("The largest change is along {}, where", s.column)
+            format!("The largest change is along {}, where", spoken(&s.column))
         };
         format!("{of} the prediction moves by {} in all.", number(swing(s)))
     });

@@ -13,11 +13,12 @@ pub(crate) fn face(bold: bool) -> &'static Face<'static> {
     &FACES.get_or_init(|| [parse(notosans::REGULAR_TTF), parse(notosans::BOLD_TTF)])[usize::from(bold)]
 }
 
-/// The glyph of a character; the font's empty box where it has none.
-pub(crate) fn glyph(face: &Face<'_>, c: char) -> GlyphId {
-    // The font has no superscript minus, and its macron stands just where that would.
-    let c = if c == '⁻' { '¯' } else { c };
-    face.glyph_index(c).unwrap_or(GlyphId(0))
+/// A character's glyph, the share of the size that it is drawn at, and how far above the line, in sizes.
+pub(crate) fn glyph(face: &Face<'_>, c: char) -> (GlyphId, f64, f64) {
+    // The font has no superscript minus: a small one is put where it would stand.
+    let (c, share, raise) = if c == '⁻' { ('−', 0.62, 0.32) } else { (c, 1.0, 0.0) };
+    // Where it has no glyph at all, its empty box.
+    (face.glyph_index(c).unwrap_or(GlyphId(0)), share, raise)
 }
 
 /// Advance of a glyph in pixels at a size.
@@ -28,10 +29,10 @@ pub(crate) fn advance(face: &Face<'_>, id: GlyphId, size: f64) -> f64 {
 /// Room that a text takes on a line, in pixels, for whatever font will show it.
 pub fn width(text: &str, size: f64, bold: bool) -> f64 {
     let face = face(bold);
-    let one = |c: char| match face.glyph_index(c) {
-        Some(id) => advance(face, id, size),
+    let one = |c: char| match glyph(face, c) {
         // A character of another script is shown by a font of the system, most often in a square.
-        None => advance(face, glyph(face, c), size).max(size),
+        (GlyphId(0), ..) => advance(face, GlyphId(0), size).max(size),
+        (id, share, _) => advance(face, id, share * size),
     };
     SAFETY * text.chars().map(one).sum::<f64>()
 }
@@ -60,10 +61,10 @@ mod tests {
     fn what_labels_need_is_in_the_font() {
         for bold in [false, true] {
             for c in "0123456789−±²³⁰¹⁴⁵⁶⁷⁸⁹⁻×…→≤≥αμσℓ".chars() {
-                assert_ne!(glyph(face(bold), c), GlyphId(0), "{c}");
+                assert_ne!(glyph(face(bold), c).0, GlyphId(0), "{c}");
             }
         }
-        assert_eq!(glyph(face(false), '日'), GlyphId(0));
+        assert_eq!(glyph(face(false), '日').0, GlyphId(0));
     }
 
     #[test]

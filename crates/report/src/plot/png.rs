@@ -144,22 +144,22 @@ impl Raster {
     fn words(&self, t: &Text) -> Vec<Command> {
         let face = font::face(t.bold);
         let glyphs: Vec<_> = t.text.chars().map(|c| font::glyph(face, c)).collect();
-        let length: f64 = glyphs.iter().map(|&g| font::advance(face, g, t.size)).sum();
+        let length: f64 = glyphs.iter().map(|&(id, share, _)| font::advance(face, id, share * t.size)).sum();
         let mut along = match t.anchor {
             Anchor::Start => 0.0,
             Anchor::Middle => -0.5 * length,
             Anchor::End => -length,
         };
-        let unit = t.size / f64::from(face.units_per_em());
         let mut path = Vec::new();
-        for glyph in glyphs {
+        for (id, share, raise) in glyphs {
+            let unit = share * t.size / f64::from(face.units_per_em());
             let place = |x: f32, y: f32| {
-                let (a, b) = (along + f64::from(x) * unit, -f64::from(y) * unit);
+                let (a, b) = (along + f64::from(x) * unit, -f64::from(y) * unit - raise * t.size);
                 let (dx, dy) = if t.upwards { (b, -a) } else { (a, b) };
                 self.vector((t.at.0 + dx, t.at.1 + dy))
             };
-            face.outline_glyph(glyph, &mut Pen { path: &mut path, place });
-            along += font::advance(face, glyph, t.size);
+            face.outline_glyph(id, &mut Pen { path: &mut path, place });
+            along += font::advance(face, id, share * t.size);
         }
         path
     }
