@@ -1,0 +1,252 @@
+//! Fills a report from a model, rows of data and the record of a training run: all that depends on `deepgp-model`.
+
+use crate::hidden;
+use crate::report::{Better, CurvePoint, Report, ScoreTable, Slice, Surface, TargetResults};
+use crate::slopes::mean_square_slopes;
+use crate::stats::quantile;
+use deepgp::likelihood::Likelihood;
+use deepgp::linalg::Mat;
+use deepgp::predict::{Moments, Prediction};
+use deepgp::special::{ndtr, normal_log_density};
+use deepgp::{Error, Result};
+use deepgp_model::{Model, Scores};
+
+/// Columns that get a slice, and targets for which they do.
+const MAX_SLICES: usize = 6;
+const MAX_SLICED_TARGETS: usize = 2;
+/// Points along a slice, and cells along each side of a surface.
+const SLICE_POINTS: usize = 161;
+const SURFACE_CELLS: usize = 48;
+/// A column with no more values than this is one of a few cases rather than a quantity.
+const FEW_VALUES: usize = 8;
+
+/// Rows to report on, in raw units, best ones that the model has not seen: `x` N × D, `y` N × P, with their columns' names.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// Inputs.
+    pub x: &'a Mat,
+    /// Targets.
+    pub y: &'a Mat,
+    /// Names of the input columns.
+    pub features: &'a [String],
+    /// Names of the targets.
+    pub targets: &'a [String],
+}
+
+/// What is known of the training run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Training {
+    /// Its course.
+    pub curve: Vec<CurvePoint>,
+    /// Settings and versions, name and value.
+    pub settings: Vec<(String, String)>,
+    /// Facts for the top of the page, name and value, such as the number of training rows or the time it took.
+    pub facts: Vec<(String, String)>,
+    /// Warnings.
+    pub notes: Vec<String>,
+    /// Other models' scores on the same rows.
+    pub baselines: Vec<(String, Scores)>,
+}
+
+/// A model with rows and columns to ask it about.
+pub(crate) struct Probe<'a> {
+    pub model: &'a Model,
+    pub x: &'a Mat,
+    pub y: &'a Mat,
+    pub features: &'a [String],
+    pub targets: &'a [String],
+    /// Median of each column.
+    pub medians: Vec<f64>,
+    /// Columns, most relevant first.
+    pub by_relevance: Vec<usize>,
+}
+
+impl Probe<'_> {
+    /// Moments of every layer for raw inputs, hidden ones in their own units.
+    pub fn hidden(&self, x: &Mat) -> Result<Vec<Moments>> {
+        self.model.predictor().layers(&self.model.inputs().apply(x, "inputs")?)
+    }
+
+    /// Evenly spaced values of a column: over all of its range if it is the only one, else over all but its tails.
+    pub fn grid(&self, column: usize, points: usize) -> Vec<f64> {
+        let tail = if self.x.cols() == 1 { 0.0 } else { 0.01 };
+        let values = self.x.column(column);
+        let (mut low, mut high) = (quantile(&values, tail), quantile(&values, 1.0 - tail));
+        if high <= low {
+            // A constant column still has a neighbourhood, of the size that the model measures it in.
+            let scale = self.model.inputs().scale()[column];
+            (low, high) = (low - scale, high + scale);
+        }
+        (0..points).map(|i| low + (high - low) * i as f64 / (points - 1) as f64).collect()
+    }
+
+    /// Rows that run along a column, others at their medians.
+    pub fn along(&self, column: usize, at: &[f64]) -> Mat {
+        Mat::from_fn(at.len(), self.medians.len(), |n, c| if c == column { at[n] } else { self.medians[c] })
+    }
+
+    /// The values of a column that has only a few.
+    fn few_values(&self, column: usize) -> Option<Vec<f64>> {
+        let mut few: Vec<f64> = Vec::new();
+        for n in 0..self.x.rows() {
+            let v = self.x[(n, column)];
+            if !few.contains(&v) {
+                few.push(v);
+            }
+            if few.len() > FEW_VALUES {
+                return None;
+            }
+        }
+        few.sort_unstable_by(f64::total_cmp);
+        // So few rows that every column looks like one of cases tell nothing.
+        (self.x.rows() > 2 * FEW_VALUES && few.len() > 1).then_some(few)
+    }
+}
+
+/// Asks a model for everything that a report shows.
+///
+/// # Errors
+/// [`Error::Shape`] if names, inputs and targets do not fit together; what the model refuses the data for.
+pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Training) -> Result<Report> {
+    let Source { x, y, features, targets } = source;
+    for (what, expected, found) in [
+        ("names of input columns", x.cols(), features.len()),
+        ("names of targets", y.cols(), targets.len()),
+        ("rows of the targets", x.rows(), y.rows()),
+    ] {
+        if expected != found {
+            return Err(Error::Shape { what, expected, found });
+        }
+    }
+    let network = &model.predictor().fitted().model;
+    let relevance = mean_square_slopes(&network.layers()[0]);
+    let prediction = model.predict(x)?;
+    let scores = Scores::new(&prediction.y, y, &model.log_density(x, y)?)?;
+    let mut by_relevance: Vec<usize> = (0..x.cols()).collect();
+    by_relevance.sort_by(|&a, &b| relevance[b].total_cmp(&relevance[a]));
+    let medians = (0..x.cols()).map(|c| quantile(&x.column(c), 0.5)).collect();
+    let probe = Probe { model, x, y, features, targets, medians, by_relevance };
+    let mut notes = training.notes;
+    if matches!(network.likelihood(), Likelihood::StudentT(_)) {
+        notes.push(
+            "The model's noise is Student-t. Intervals, PIT and coverage here are those of a normal distribution with the \
+             predicted mean and variance."
+                .into(),
+        );
+    }
+    if x.rows() < 30 {
+        notes.push(format!("There are only {} rows: shares and shapes below are rough.", x.rows()));
+    }
+    Ok(Report {
+        title: title.to_owned(),
+        summary: summary(&probe, &scores, training.facts),
+        notes,
+        scores: score_table(&probe, scores, training.baselines)?,
+        curve: training.curve,
+        targets: (0..y.cols()).map(|p| results(&probe, &prediction, p)).collect(),
+        relevance: features.iter().cloned().zip(relevance).collect(),
+        layers: hidden::views(&probe)?,
+        slices: slices(&probe)?,
+        surface: surface(&probe)?,
+        settings: training.settings,
+    })
+}
+
+fn summary(probe: &Probe<'_>, scores: &Scores, facts: Vec<(String, String)>) -> Vec<(String, String)> {
+    let layers = probe.model.predictor().fitted().model.layers();
+    let widths: Vec<String> =
+        std::iter::once(probe.x.cols()).chain(layers.iter().map(|l| l.dim_out)).map(|w| w.to_string()).collect();
+    let kind = if layers.len() == 1 { "sparse GP" } else { "deep GP" };
+    let mut all = vec![
+        ("rows in this report".to_owned(), scores.rows.to_string()),
+        ("model".to_owned(), format!("{kind}, {}", widths.join(" → "))),
+        ("inducing inputs a layer".to_owned(), layers[0].n_inducing().to_string()),
+    ];
+    all.extend(facts);
+    all
+}
+
+fn score_table(probe: &Probe<'_>, scores: Scores, baselines: Vec<(String, Scores)>) -> Result<ScoreTable> {
+    let columns = [
+        ("RMSE", Better::Lower),
+        ("mean absolute error", Better::Lower),
+        ("mean log density", Better::Higher),
+        ("CRPS", Better::Lower),
+        ("in 95 % interval", Better::Near(0.95)),
+    ];
+    let row = |(name, s): (String, Scores)| {
+        (name, [s.rmse, s.mae, s.mean_log_density, s.crps, s.coverage_95].map(Some).to_vec())
+    };
+    let constant = ("always the training mean".to_owned(), constant_scores(probe)?);
+    let rows = std::iter::once(("this model".to_owned(), scores)).chain(baselines).chain([constant]).map(row).collect();
+    Ok(ScoreTable { columns: columns.map(|(name, better)| (name.to_owned(), better)).to_vec(), rows })
+}
+
+/// Scores of the normal distribution with the training targets' mean and standard deviation.
+fn constant_scores(probe: &Probe<'_>) -> Result<Scores> {
+    let (targets, y) = (probe.model.targets(), probe.y);
+    let mean = Mat::from_fn(y.rows(), y.cols(), |_, p| targets.mean()[p]);
+    let var = Mat::from_fn(y.rows(), y.cols(), |_, p| targets.scale()[p].powi(2));
+    let log_density = |n: usize| {
+        let one = |p: usize| normal_log_density(y[(n, p)], targets.mean()[p], targets.scale()[p].powi(2));
+        (0..y.cols()).map(one).sum()
+    };
+    Scores::new(&Moments { mean, var }, y, &(0..y.rows()).map(log_density).collect::<Vec<f64>>())
+}
+
+fn results(probe: &Probe<'_>, prediction: &Prediction, p: usize) -> TargetResults {
+    let (observed, mean) = (probe.y.column(p), prediction.y.mean.column(p));
+    let std: Vec<f64> = prediction.y.var.column(p).iter().map(|v| v.sqrt()).collect();
+    let pit = (0..observed.len()).map(|n| ndtr((observed[n] - mean[n]) / std[n])).collect();
+    TargetResults { name: probe.targets[p].clone(), observed, mean, std, pit }
+}
+
+fn slices(probe: &Probe<'_>) -> Result<Vec<Slice>> {
+    let mut all = Vec::new();
+    for p in 0..probe.targets.len().min(MAX_SLICED_TARGETS) {
+        for &c in probe.by_relevance.iter().take(MAX_SLICES) {
+            let few = probe.few_values(c);
+            let x = few.clone().unwrap_or_else(|| probe.grid(c, SLICE_POINTS));
+            let Prediction { f, y } = probe.model.predict(&probe.along(c, &x))?;
+            let root = |m: &Moments| m.var.column(p).iter().map(|v| v.sqrt()).collect();
+            // With other columns about, observations lie off the slice.
+            let observed =
+                if probe.x.cols() == 1 { (probe.x.column(0), probe.y.column(p)) } else { Default::default() };
+            all.push(Slice {
+                column: probe.features[c].clone(),
+                target: probe.targets[p].clone(),
+                mean: y.mean.column(p),
+                latent_std: root(&f),
+                std: root(&y),
+                observed,
+                discrete: few.is_some(),
+                x,
+            });
+        }
+    }
+    Ok(all)
+}
+
+/// The first target over the two most relevant columns, unless one of them has a few values only.
+fn surface(probe: &Probe<'_>) -> Result<Option<Surface>> {
+    let &[a, b, ..] = &probe.by_relevance[..] else { return Ok(None) };
+    if probe.few_values(a).or_else(|| probe.few_values(b)).is_some() {
+        return Ok(None);
+    }
+    let edges = [a, b].map(|c| probe.grid(c, SURFACE_CELLS + 1));
+    let middle = |e: &[f64], i: usize| 0.5 * (e[i] + e[i + 1]);
+    let mut x = Mat::zeros(SURFACE_CELLS * SURFACE_CELLS, probe.x.cols());
+    for n in 0..x.rows() {
+        let row = x.row_mut(n);
+        row.copy_from_slice(&probe.medians);
+        (row[a], row[b]) = (middle(&edges[0], n % SURFACE_CELLS), middle(&edges[1], n / SURFACE_CELLS));
+    }
+    let y = probe.model.predict(&x)?.y;
+    Ok(Some(Surface {
+        columns: [a, b].map(|c| probe.features[c].clone()),
+        target: probe.targets[0].clone(),
+        edges,
+        mean: y.mean.column(0),
+        std: y.var.column(0).iter().map(|v| v.sqrt()).collect(),
+    }))
+}

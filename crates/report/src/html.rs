@@ -1,0 +1,142 @@
+//! A report as one HTML page that needs nothing else: no network, no script.
+
+use crate::figures::{Section, sections};
+use crate::plot::{css_variables, escape, number};
+use crate::report::{Better, Report, ScoreTable};
+use crate::stats::percent;
+
+/// The whole page.
+pub fn page(report: &Report) -> String {
+    let sections = sections(report);
+    let title = if report.title.trim().is_empty() { "Report of a deep Gaussian process" } else { &report.title };
+    let (light, dark, title) = (css_variables(false), css_variables(true), words(title));
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>{title}</title>\n<style>\n:root{{{light}}}\n\
+         @media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n",
+        include_str!("style.css")
+    );
+    out += &navigation(report, &sections);
+    out += &facts(&report.summary);
+    for note in &report.notes {
+        out += &format!("<p class=\"note\">{}</p>\n", words(note));
+    }
+    let headlines: Vec<&Section> = sections.iter().filter(|s| !s.headline.is_empty()).collect();
+    if !headlines.is_empty() {
+        out += "<ul class=\"short\">\n";
+        for section in headlines {
+            out += &format!("<li>{}</li>\n", words(&section.headline));
+        }
+        out += "</ul>\n";
+    }
+    out += &score_table(&report.scores);
+    for section in &sections {
+        out += &section_html(section);
+    }
+    out += &settings(&report.settings);
+    out += &format!("<footer>Made by deepgp {}.</footer>\n", env!("CARGO_PKG_VERSION"));
+    out + "</main>\n</body>\n</html>\n"
+}
+
+/// Text for the page, in which a number is not torn from its per cent sign.
+fn words(text: &str) -> String {
+    escape(text).replace(" %", "\u{a0}%")
+}
+
+fn navigation(report: &Report, sections: &[Section]) -> String {
+    let link = |id: &str, title: &str| format!("<a href=\"#{id}\">{}</a>\n", words(title));
+    let mut out = "<nav aria-label=\"Sections\">\n".to_owned();
+    if !report.scores.rows.is_empty() {
+        out += &link("scores", "Scores");
+    }
+    for s in sections {
+        out += &link(s.id, &s.title);
+    }
+    if !report.settings.is_empty() {
+        out += &link("settings", "Settings");
+    }
+    out + "</nav>\n"
+}
+
+fn facts(summary: &[(String, String)]) -> String {
+    if summary.is_empty() {
+        return String::new();
+    }
+    let fact =
+        |(name, value): &(String, String)| format!("<div><dt>{}</dt><dd>{}</dd></div>\n", words(name), words(value));
+    format!("<dl class=\"facts\">\n{}</dl>\n", summary.iter().map(fact).collect::<String>())
+}
+
+fn score_table(table: &ScoreTable) -> String {
+    if table.rows.is_empty() {
+        return String::new();
+    }
+    let mut out = "<h2 id=\"scores\">Scores</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>model</th>".to_owned();
+    for (name, better) in &table.columns {
+        let good = match better {
+            Better::Lower => "smaller is better".to_owned(),
+            Better::Higher => "larger is better".to_owned(),
+            Better::Near(v) => format!("best near {}", if (0.0..=1.0).contains(v) { percent(*v) } else { number(*v) }),
+        };
+        out += &format!("<th>{}<small>{}</small></th>", words(name), words(&good));
+    }
+    out += "</tr></thead>\n<tbody>\n";
+    let best: Vec<Option<f64>> = (0..table.columns.len()).map(|c| best_of(table, c)).collect();
+    for (name, values) in &table.rows {
+        out += &format!("<tr><td>{}</td>", words(name));
+        for (c, (_, better)) in table.columns.iter().enumerate() {
+            let value = values.get(c).copied().flatten();
+            let class =
+                if table.rows.len() > 1 && value.is_some() && value == best[c] { " class=\"best\"" } else { "" };
+            let share = matches!(better, Better::Near(v) if (0.0..=1.0).contains(v));
+            let text = value.map_or("–".to_owned(), |v| if share { percent(v) } else { number(v) });
+            out += &format!("<td{class}>{text}</td>");
+        }
+        out += "</tr>\n";
+    }
+    out + "</tbody>\n</table></div>\n"
+}
+
+/// The best value in a column.
+fn best_of(table: &ScoreTable, column: usize) -> Option<f64> {
+    let cost = |v: f64| match table.columns[column].1 {
+        Better::Lower => v,
+        Better::Higher => -v,
+        Better::Near(target) => (v - target).abs(),
+    };
+    let values = table.rows.iter().filter_map(|r| r.1.get(column).copied().flatten()).filter(|v| !v.is_nan());
+    values.min_by(|a, b| cost(*a).total_cmp(&cost(*b)))
+}
+
+fn section_html(section: &Section) -> String {
+    let mut out = format!("<section>\n<h2 id=\"{}\">{}</h2>\n", section.id, words(&section.title));
+    for part in &section.parts {
+        let (finding, look) = (words(&part.finding), words(&part.look));
+        // A heading above the only figure would repeat that of the section.
+        let heading =
+            if section.parts.len() > 1 { format!("<h3>{}</h3>\n", words(&part.figure.title)) } else { String::new() };
+        out += &format!(
+            "<figure>\n{heading}<div class=\"plot\">{}</div><figcaption><span class=\"finding\">{finding}</span>{look}\
+             </figcaption>\n</figure>\n",
+            part.figure.inline_svg()
+        );
+    }
+    if !section.omitted.is_empty() {
+        out += &format!("<p class=\"small\">{}</p>\n", words(&section.omitted));
+    }
+    out + "</section>\n"
+}
+
+fn settings(settings: &[(String, String)]) -> String {
+    if settings.is_empty() {
+        return String::new();
+    }
+    let row =
+        |(name, value): &(String, String)| format!("<tr><td>{}</td><td>{}</td></tr>\n", words(name), words(value));
+    format!(
+        "<h2 id=\"settings\">Settings</h2>\n<details><summary>Everything the run was told</summary>\n<div class=\"wide\">\
+         <table><tbody>\n{}</tbody></table></div></details>\n",
+        settings.iter().map(row).collect::<String>()
+    )
+}
