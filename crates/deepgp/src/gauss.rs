@@ -113,7 +113,7 @@ pub struct PivotScratch {
 pub struct Moments {
     /// μ, M numbers.
     pub mean: Vec<f64>,
-    /// S, M × M, or empty where it was not wanted.
+    /// S, M × M.
     pub cov: Mat,
     /// P = S⁻¹ = C Cᵀ, factored.
     pub precision: Cholesky,
@@ -140,25 +140,17 @@ impl Moments {
     /// # Errors
     /// As [`Factor::moments`].
     pub fn refill(&mut self, factor: &Factor, share: f64) -> Result<()> {
-        self.refill_without_cov(factor, share)?;
-        self.precision.refill_inverse("I + Λ")?;
-        self.precision.inverse_into(&mut self.cov);
-        Ok(())
-    }
-
-    /// The same but for S and C⁻¹, which take two thirds of the time: `cov` is left empty.
-    ///
-    /// # Errors
-    /// As [`Factor::moments`].
-    pub fn refill_without_cov(&mut self, factor: &Factor, share: f64) -> Result<()> {
         self.precision.refill_shifted(&factor.precision, share, 1.0, "I + Λ")?;
-        self.cov.reset(0, 0);
+        self.precision.inverse_into(&mut self.cov);
+        let (c_inv, m) = (self.precision.l_inv(), factor.linear.len());
         // w = C⁻¹ s η,   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw
         self.half_mean.clear();
-        self.half_mean.extend(factor.linear.iter().map(|eta| share * eta));
-        self.precision.solve_vector(&mut self.half_mean);
-        self.mean.clone_from(&self.half_mean);
-        self.precision.solve_vector_transposed(&mut self.mean);
+        self.half_mean.extend((0..m).map(|i| share * dot(&c_inv.row(i)[..=i], &factor.linear[..=i])));
+        self.mean.clear();
+        self.mean.resize(m, 0.0);
+        for (i, w) in self.half_mean.iter().enumerate() {
+            axpy(*w, &c_inv.row(i)[..=i], &mut self.mean);
+        }
         self.log_partition = -0.5 * self.precision.log_det() + 0.5 * dot(&self.half_mean, &self.half_mean);
         Ok(())
     }

@@ -174,8 +174,8 @@ impl Pass<'_> {
         sums.n_points += rows.len();
         x_block.gather_rows(x, rows);
         known.forward(&layers[0], &self.inducing[0], &self.projections[0], x_block);
-        mean_bar.reset(rows.len(), layers[0].dim_out);
-        var_bar.reset(rows.len(), layers[0].dim_out);
+        mean_bar.reshape(rows.len(), layers[0].dim_out);
+        var_bar.reshape(rows.len(), layers[0].dim_out);
         for (start, group) in rows.chunks(*group_size).enumerate() {
             let start = start * *group_size;
             for g in 0..group.len() {

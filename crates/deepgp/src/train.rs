@@ -307,8 +307,9 @@ impl<'a> Trainer<'a> {
         match self.inference.step(&self.model, &mut self.state, batch, &mut self.ws) {
             // Adam would never move again after a square that is not finite.
             Ok(step) if step.is_finite() && step.gradient.iter().all(|g| (g * g).is_finite()) => {
+                let energy = self.accept(step, before.clone(), rate);
                 self.last_good = before;
-                (self.accept(step, rate), rate)
+                (energy, rate)
             }
             Ok(_) => (self.reject("the energy or its gradient is not finite".to_owned()), rate),
             Err(error) => (self.reject(error.to_string()), rate),
@@ -316,14 +317,14 @@ impl<'a> Trainer<'a> {
     }
 
     /// Moves the free parameters; returns the energy.
-    fn accept(&mut self, step: Step, rate: f64) -> f64 {
+    /// Takes Adam's step from the free parameters `theta`.
+    fn accept(&mut self, step: Step, mut theta: Vec<f64>, rate: f64) -> f64 {
         let Step { energy, mut gradient, events } = step;
         for (g, moves) in gradient.iter_mut().zip(&self.free) {
             if !moves {
                 *g = 0.0;
             }
         }
-        let mut theta = self.theta();
         self.adam.step(&mut theta, &gradient, rate);
         self.set_theta(&theta);
         self.rejections = 0;

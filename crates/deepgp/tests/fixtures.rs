@@ -377,10 +377,8 @@ fn tilted_moments_of_single_points() {
             for (l, inducing) in f.inducing.iter().enumerate() {
                 let (chol_l, l_inv) = (&inducing.chol.l(), inducing.chol.l_inv());
                 let mut back = ProjectionBack::default();
-                projections[l].adjoint(inducing, &sums.layers[l], &mut back);
-                for d in 0..cavity[l].len() {
-                    let (mean_bar, mut cov_bar) = (back.mean.row(d).to_vec(), Mat::default());
-                    Projection::cov_adjoint(inducing, &sums.layers[l], d, &mut back.room, &mut cov_bar);
+                Projection::adjoint(inducing, &cavity[l], &sums.layers[l], &mut back);
+                for (d, bar) in back.bars.iter().enumerate() {
                     let at = format!("{name} point {point} layer {l} output {d}");
                     let check = |what: &str, found: &Mat| {
                         assert_all_close(
@@ -390,14 +388,14 @@ fn tilted_moments_of_single_points() {
                             Tolerance::Fixture,
                         );
                     };
-                    check("dlogZ_dcavity_mean", &product(l_inv, Op::T, &column(&mean_bar), Op::Id));
-                    check("dlogZ_dcavity_cov", &sandwich(l_inv, Op::T, &cov_bar));
+                    check("dlogZ_dcavity_mean", &product(l_inv, Op::T, &column(&bar.mean), Op::Id));
+                    check("dlogZ_dcavity_cov", &sandwich(l_inv, Op::T, &bar.cov));
 
                     // μ + V g and V − V P V
                     let q = &cavity[l][d];
                     let mut p = Mat::default();
-                    site::curvature(inducing, &sums.layers[l], d, &mut back.room, &mut p);
-                    let mut mean = product(&q.cov, Op::Id, &column(&mean_bar), Op::Id);
+                    site::curvature(inducing, &sums.layers[l], d, bar, &mut site::Scratch::default(), &mut p);
+                    let mut mean = product(&q.cov, Op::Id, &column(&bar.mean), Op::Id);
                     mean.add_scaled(1.0, &column(&q.mean));
                     let mut cov = q.cov.clone();
                     cov.add_scaled(-1.0, &sandwich(&q.cov, Op::Id, &p));
@@ -405,7 +403,7 @@ fn tilted_moments_of_single_points() {
                     check("tilted_cov", &sandwich(chol_l, Op::Id, &cov));
 
                     // The exact site multiplied into the cavity gives the same moments.
-                    let site = site::exact(q, &p, &mean_bar).expect("proper");
+                    let site = site::exact(q, &p, &bar.mean).expect("proper");
                     let mut whole = f.factors[l][d].clone();
                     whole.add_scaled(-f.alpha / f.n_data as f64, &f.factors[l][d]);
                     whole.add_scaled(1.0, &site);

@@ -142,22 +142,21 @@ pub(super) fn sep_energy(
     let n_data = batch.n_data as f64;
     let (weight, share) = (batch.weight(alpha), 1.0 - alpha / n_data);
     let posterior = all_moments(factors, 1.0)?;
-    ws.project(factors, share, true)?;
+    ws.project(factors, share)?;
     let Workspace { context, cavity, projections, backs, pass, sums, phi, .. } = &mut *ws;
     Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, batch.rows, pass, sums);
 
     let mut factor_bars = Vec::with_capacity(factors.len());
     for (l, inducing) in context.inducing.iter().enumerate() {
         let back = &mut backs[l];
-        projections[l].adjoint(inducing, &sums.layers[l], back);
+        Projection::adjoint(inducing, &cavity[l], &sums.layers[l], back);
         std::mem::swap(&mut phi[l], &mut back.phi);
-        let mut outputs = Vec::with_capacity(cavity[l].len());
-        for (d, cavity) in cavity[l].iter().enumerate() {
-            let mut bar = MomentsBar { log_partition: -n_data / alpha, ..MomentsBar::default() };
-            bar.mean.extend(back.mean.row(d).iter().map(|g| -weight * g));
-            Projection::cov_adjoint(inducing, &sums.layers[l], d, &mut back.room, &mut bar.cov);
+        let mut outputs = Vec::with_capacity(back.bars.len());
+        for (d, bar) in back.bars.iter_mut().enumerate() {
+            bar.mean.iter_mut().for_each(|g| *g *= -weight);
             bar.cov.as_mut_slice().iter_mut().for_each(|g| *g *= -weight);
-            let mut total = cavity.adjoint(share, &bar);
+            bar.log_partition = -n_data / alpha;
+            let mut total = cavity[l][d].adjoint(share, bar);
             let m = bar.mean.len();
             let of_posterior =
                 MomentsBar { mean: vec![0.0; m], cov: Mat::zeros(m, m), log_partition: n_data / alpha - 1.0 };

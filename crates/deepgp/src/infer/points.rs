@@ -42,10 +42,10 @@ pub(super) fn step(
         batch_sum += log_z + if per_point { energy::log_partition(&ws.cavity) - phi } else { 0.0 };
         used += 1;
         for (l, inducing) in ws.context.inducing.iter().enumerate() {
-            for (d, cavity) in ws.cavity[l].iter().enumerate() {
-                let (back, p) = (&mut ws.backs[l], &mut ws.sites[l][d].precision);
-                site::curvature(inducing, &ws.own.layers[l], d, &mut back.room, p);
-                match site::exact(cavity, p, back.mean.row(d)) {
+            for (d, bar) in ws.backs[l].bars.iter().enumerate() {
+                let (cavity, p) = (&ws.cavity[l][d], &mut ws.sites[l][d].precision);
+                site::curvature(inducing, &ws.own.layers[l], d, bar, &mut ws.site_scratch, p);
+                match site::exact(cavity, p, &bar.mean) {
                     Ok(site) => state.put_site(row, (l, d), &site, alpha, rho, &mut ws.room, &mut events),
                     Err(_) => events.push(Event::PointSkipped { row, layer: l, output: d }),
                 }

@@ -9,6 +9,7 @@ use super::damping::damped;
 use super::{Batch, Event, Inference, Site, State, Step, Workspace, energy, floor_events, site};
 use crate::error::Result;
 use crate::gauss::Factor;
+use crate::layer::Projection;
 use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::pass::Pass;
@@ -24,7 +25,7 @@ pub(super) fn step(
     let alpha = inference.settings.alpha;
     let (n_data, weight) = (batch.n_data as f64, batch.weight(alpha));
     let phi = ws.log_partition(&state.factors)?;
-    ws.project(&state.factors, 1.0 - alpha / n_data, kind == Site::Exact)?;
+    ws.project(&state.factors, 1.0 - alpha / n_data)?;
 
     let mut events = Vec::new();
     match kind {
@@ -64,15 +65,15 @@ fn commit(state: &mut State, whole: f64, ws: &mut Workspace, events: &mut Vec<Ev
 
 /// The summed first-order sites of the whole batch, from sums over its points.
 fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace) {
-    let Workspace { context, cavity, projections, backs, pass, sums, phi, sites, site_counts, .. } = ws;
+    let Workspace { context, cavity, projections, backs, pass, sums, phi, site_scratch, sites, site_counts, .. } = ws;
     site_counts.iter_mut().flatten().for_each(|n| *n = batch.rows.len());
     Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, batch.rows, pass, sums);
     for (l, inducing) in context.inducing.iter().enumerate() {
         let back = &mut backs[l];
-        projections[l].adjoint(inducing, &sums.layers[l], back);
+        Projection::adjoint(inducing, &cavity[l], &sums.layers[l], back);
         std::mem::swap(&mut phi[l], &mut back.phi);
-        for (d, (cavity, site)) in cavity[l].iter().zip(&mut sites[l]).enumerate() {
-            site::first_order(inducing, cavity, &sums.layers[l], d, back, site);
+        for (d, (bar, site)) in back.bars.iter().zip(&mut sites[l]).enumerate() {
+            site::first_order(inducing, &cavity[l][d], &sums.layers[l], d, bar, site_scratch, site);
         }
     }
 }
@@ -87,10 +88,9 @@ fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace,
     for &row in batch.rows {
         ws.visit_point(model, alpha, batch, row);
         for (l, inducing) in ws.context.inducing.iter().enumerate() {
-            for (d, cavity) in ws.cavity[l].iter().enumerate() {
-                let back = &mut ws.backs[l];
-                site::curvature(inducing, &ws.own.layers[l], d, &mut back.room, &mut p);
-                match site::exact(cavity, &p, back.mean.row(d)) {
+            for (d, bar) in ws.backs[l].bars.iter().enumerate() {
+                site::curvature(inducing, &ws.own.layers[l], d, bar, &mut ws.site_scratch, &mut p);
+                match site::exact(&ws.cavity[l][d], &p, &bar.mean) {
                     Ok(site) => {
                         ws.sites[l][d].add_scaled(1.0, &site);
                         ws.site_counts[l][d] += 1;

@@ -9,15 +9,29 @@
 //! ```
 
 use crate::error::Result;
-use crate::gauss::{Factor, Moments};
-use crate::layer::{Inducing, LayerSums, ProjectionBack, whiten};
+use crate::gauss::{Factor, Moments, MomentsBar};
+use crate::layer::{Inducing, LayerSums, whiten};
 use crate::linalg::{Cholesky, Mat, Op, dot, mul};
 
-/// Σ P = L⁻¹ (Σ g̃ g̃ᵀ − 2 C̄) L⁻ᵀ of output `d`, for one point or for many, into `p`.
-pub fn curvature(inducing: &Inducing, sums: &LayerSums, d: usize, room: &mut [Mat; 2], p: &mut Mat) {
-    let [full, half] = room;
-    sums.curvature_full(d, full);
-    whiten(inducing, full, half, p);
+/// Working matrices of site updates.
+#[derive(Debug, Clone, Default)]
+pub struct Scratch {
+    outer: Mat,
+    half: Mat,
+}
+
+/// Σ P = L⁻¹ (Σ g̃ g̃ᵀ) L⁻ᵀ − 2 Σ G of output `d`, for one point or for many, into `p`; `bar.cov` is Σ G.
+pub fn curvature(
+    inducing: &Inducing,
+    sums: &LayerSums,
+    d: usize,
+    bar: &MomentsBar,
+    scratch: &mut Scratch,
+    p: &mut Mat,
+) {
+    sums.outer_full(d, &mut scratch.outer);
+    whiten(inducing, &scratch.outer, &mut scratch.half, p);
+    p.add_scaled(-2.0, &bar.cov);
 }
 
 /// The first-order site of output `d`, for one point or summed over many: Λ = P, η = g + P μ.
@@ -26,13 +40,14 @@ pub fn first_order(
     cavity: &Moments,
     sums: &LayerSums,
     d: usize,
-    back: &mut ProjectionBack,
+    bar: &MomentsBar,
+    scratch: &mut Scratch,
     site: &mut Factor,
 ) {
     let Factor { precision: p, linear } = site;
-    curvature(inducing, sums, d, &mut back.room, p);
+    curvature(inducing, sums, d, bar, scratch, p);
     linear.clear();
-    linear.extend(back.mean.row(d).iter().enumerate().map(|(i, g)| g + dot(p.row(i), &cavity.mean)));
+    linear.extend(bar.mean.iter().enumerate().map(|(i, g)| g + dot(p.row(i), &cavity.mean)));
 }
 
 /// The exact site of one point.

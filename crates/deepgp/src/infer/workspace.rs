@@ -1,6 +1,6 @@
 //! The working memory of steps, and what a step computes in it before any engine acts.
 
-use super::{Batch, Event, damping};
+use super::{Batch, Event, damping, site};
 use crate::error::{Error, Result};
 use crate::gauss::{self, Factor, Moments};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack};
@@ -22,6 +22,7 @@ pub struct Workspace {
     /// Φ = LᵀL̄ per layer.
     pub(super) phi: Vec<Mat>,
     pub(super) inducing_scratch: InducingScratch,
+    pub(super) site_scratch: site::Scratch,
     /// Sites of the batch, per layer and output.
     pub(super) sites: Vec<Vec<Factor>>,
     /// Points that have a site, per layer and output.
@@ -51,6 +52,7 @@ impl Workspace {
             own: Sums::zeros(model),
             phi: layers.iter().map(|l| Mat::zeros(l.n_inducing(), l.n_inducing())).collect(),
             inducing_scratch: InducingScratch::default(),
+            site_scratch: site::Scratch::default(),
             sites: layers.iter().map(sites).collect(),
             site_counts: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
             room: damping::Room::default(),
@@ -92,12 +94,11 @@ impl Workspace {
         }
     }
 
-    /// Makes `cavity` and `projections` those of prior × factorˢ; covariances only if they are wanted.
-    pub(super) fn project(&mut self, factors: &[Vec<Factor>], share: f64, want_cov: bool) -> Result<()> {
+    /// Makes `cavity` and `projections` those of prior × factorˢ.
+    pub(super) fn project(&mut self, factors: &[Vec<Factor>], share: f64) -> Result<()> {
         for (l, (factors, cavity)) in factors.iter().zip(&mut self.cavity).enumerate() {
             for (d, (factor, q)) in factors.iter().zip(cavity.iter_mut()).enumerate() {
-                let done = if want_cov { q.refill(factor, share) } else { q.refill_without_cov(factor, share) };
-                done.map_err(|e| e.in_output(d).in_layer(l))?;
+                q.refill(factor, share).map_err(|e| e.in_output(d).in_layer(l))?;
             }
             self.projections[l].refill(&self.context.inducing[l], cavity);
         }
@@ -107,11 +108,11 @@ impl Workspace {
     /// Passes one point through the projections of `cavity`: its sums go to `own` and are added to `sums` and `phi`, the
     /// derivatives in the cavities' moments stand in `backs`. Returns log Z.
     pub(super) fn visit_point(&mut self, model: &DeepGp, alpha: f64, batch: Batch<'_>, row: usize) -> f64 {
-        let Self { context, projections, backs, pass, sums, own, phi, .. } = self;
+        let Self { context, cavity, projections, backs, pass, sums, own, phi, .. } = self;
         Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, &[row], pass, own);
         sums.add(own);
         for (l, inducing) in context.inducing.iter().enumerate() {
-            projections[l].adjoint(inducing, &own.layers[l], &mut backs[l]);
+            Projection::adjoint(inducing, &cavity[l], &own.layers[l], &mut backs[l]);
             phi[l].add_scaled(1.0, &backs[l].phi);
         }
         own.log_z

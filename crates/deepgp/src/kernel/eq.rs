@@ -13,7 +13,7 @@ use super::{
     InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, row_len, visit_radial, visit_radial_mut,
 };
 use crate::error::Result;
-use crate::linalg::tile::{Left, Part, mirror, product};
+use crate::linalg::tile::{Left, Part, product};
 use crate::linalg::{Mat, axpy, sum, tri};
 use crate::param::{Block, BlockMut, Parameters};
 use crate::simd::{Job, Lanes, PAD, exp_in_place, run, wide};
@@ -63,24 +63,19 @@ impl Law for Eq {
     /// A known input is a Gaussian one without variance, so this is ψ₁.
     fn cross_prepared(&self, tables: &PsiTables, x: &Mat, k: &mut Mat) {
         assert_eq!(x.cols(), self.dim_in(), "inputs have as many columns as there are lengthscales");
-        k.reset(x.rows(), tables.z.rows());
+        k.reshape(x.rows(), tables.z.rows());
         eq_sweep::known(self, tables, x, k);
     }
 
     /// From the pair table T = −¼ r² + 2 log s²: k = exp(2T − 3 log s²).
     fn gram(&self, tables: &PsiTables, k: &mut Mat) {
         let m = tables.z.rows();
-        k.reset(m, m);
+        k.reshape(m, m);
         let shift = 3.0 * self.signal_var.ln();
-        let mut p = 0;
-        for i in 0..m {
-            let row = &mut k.row_mut(i)[i..];
-            let entries = row.iter_mut().zip(&tables.pairs[p..]);
-            wide(|| entries.for_each(|(k, t)| *k = 2.0 * t - shift));
-            exp_in_place(row);
-            p += m - i;
-        }
-        mirror(k, Part::Upper);
+        let mut packed = tables.pairs[..tri::packed_len(m)].to_vec();
+        wide(|| packed.iter_mut().for_each(|t| *t = 2.0 * *t - shift));
+        exp_in_place(&mut packed);
+        tri::unpack(&packed, k);
     }
 
     fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &Mat, grad: &mut KernelGrad) {
@@ -397,22 +392,22 @@ impl Eq {
     /// z̄_i = 2 ((W Z)_i − w_i z_i)/ℓ²      ℓ̄ = 2 (Σ_i w_i z_i² − Σ_i z_i (W Z)_i)/ℓ³       w = W 1
     /// ```
     fn distance_adjoint(&self, z: &Mat, weights: &mut Mat, grad: &mut KernelGrad) {
-        let m = z.rows();
-        let z = &shifted(z, z.row(0));
+        let (m, dim) = (z.rows(), z.cols());
         (0..m).for_each(|i| weights[(i, i)] = 0.0);
+        // Z as seen from its first point, and a column of ones for the row sums.
+        let origin = z.row(0);
+        let z = Mat::from_fn(m, dim + 1, |i, q| if q < dim { z[(i, q)] - origin[q] } else { 1.0 });
         let mut moment = Mat::default();
-        product(&mut moment, false, Left::plain(weights, Part::Full), (z, Part::Full), Part::Full);
+        product(&mut moment, false, Left::plain(weights, Part::Full), (&z, Part::Full), Part::Full);
+        let inv_l2: Vec<f64> = self.lengthscale.iter().map(|l| 2.0 / (l * l)).collect();
+        let KernelGrad { z: z_bar, params } = grad;
         for i in 0..m {
-            let total = sum(weights.row(i));
-            let entries = self.lengthscale.iter().zip(&mut grad.params).zip(grad.z.row_mut(i));
-            let points = moment.row(i).iter().zip(z.row(i));
-            wide(|| {
-                entries.zip(points).for_each(|(((l, l_bar), z_bar), (moment, z))| {
-                    let pull = 2.0 * (moment - total * z) / (l * l);
-                    *z_bar += pull;
-                    *l_bar -= pull * z / l;
-                });
-            });
+            let (z, moment, z_bar) = (z.row(i), moment.row(i), z_bar.row_mut(i));
+            for q in 0..dim {
+                let pull = (moment[q] - moment[dim] * z[q]) * inv_l2[q];
+                z_bar[q] += pull;
+                params[q] -= pull * z[q] / self.lengthscale[q];
+            }
         }
     }
 }
@@ -422,15 +417,17 @@ fn fill_midpoints(tables: &mut PsiTables) {
     let (m, dim) = (tables.z.rows(), tables.z.cols());
     let (row, packed) = (row_len(m), tri::packed_len(m) + PAD);
     tables.midpoints.resize(dim * packed);
-    for q in 0..dim {
-        let points = &tables.points[q * row..][..m];
-        let mut p = q * packed;
-        for i in 0..m {
-            let (z_i, pairs) = (points[i], tables.midpoints[p..p + m - i].iter_mut().zip(&points[i..]));
-            wide(|| pairs.for_each(|(midpoint, z_j)| *midpoint = 0.5 * (z_i + z_j)));
-            p += m - i;
+    wide(|| {
+        for q in 0..dim {
+            let points = &tables.points[q * row..][..m];
+            let mut p = q * packed;
+            for i in 0..m {
+                let (z_i, pairs) = (points[i], tables.midpoints[p..p + m - i].iter_mut().zip(&points[i..]));
+                pairs.for_each(|(midpoint, z_j)| *midpoint = 0.5 * (z_i + z_j));
+                p += m - i;
+            }
         }
-    }
+    });
 }
 
 /// The sums of sweeps over points and midpoints as gradients: each is −½ of the derivative, and a midpoint passes half of

@@ -156,14 +156,24 @@ impl ExpSweep<'_> {
     unsafe fn dot<L: Lanes, const G: usize>(&self, quad: usize, d: usize, strip: Range<usize>) -> [f64; QUAD] {
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut acc = [[L::splat(0.0); G]; 2];
-            for (k, p) in strip.step_by(L::N).enumerate() {
+            // Two sums a point, so that no addition waits for the last.
+            let (mut even, mut odd) = ([L::splat(0.0); G], [L::splat(0.0); G]);
+            let mut p = strip.start;
+            while p < strip.end {
                 let weight = L::load(self.weights[d].as_ptr().add(p));
-                for (g, acc) in acc[k % 2].iter_mut().enumerate() {
+                for (g, acc) in even.iter_mut().enumerate() {
                     *acc = L::mul_add(weight, L::load(self.out.of(quad, g, p)), *acc);
                 }
+                p += L::N;
+                if p < strip.end {
+                    let weight = L::load(self.weights[d].as_ptr().add(p));
+                    for (g, acc) in odd.iter_mut().enumerate() {
+                        *acc = L::mul_add(weight, L::load(self.out.of(quad, g, p)), *acc);
+                    }
+                    p += L::N;
+                }
             }
-            lane_sums::<L, G>(std::array::from_fn(|g| L::add(acc[0][g], acc[1][g])))
+            lane_sums::<L, G>(std::array::from_fn(|g| L::add(even[g], odd[g])))
         }
     }
 }

@@ -34,8 +34,8 @@ impl KnownTape {
     pub fn forward(&mut self, layer: &Layer, inducing: &Inducing, projection: &Projection, x: &Mat) {
         let (n_rows, d_out) = (x.rows(), layer.dim_out);
         layer.kernel.cross_prepared(&inducing.tables, x, &mut self.k);
-        self.mean.reset(n_rows, d_out);
-        self.var.reset(n_rows, d_out);
+        self.mean.reshape(n_rows, d_out);
+        self.var.reshape(n_rows, d_out);
         self.floored.clear();
         self.floored.resize(n_rows * d_out, false);
         self.k_c.resize_with(d_out, Mat::default);
@@ -112,9 +112,7 @@ impl KnownTape {
 
 /// The rows of `k`, each times its weight.
 fn weigh(out: &mut Mat, k: &Mat, weight: impl Fn(usize) -> f64) {
-    if (out.rows(), out.cols()) != (k.rows(), k.cols()) {
-        out.reset(k.rows(), k.cols());
-    }
+    out.reshape(k.rows(), k.cols());
     for n in 0..k.rows() {
         let (w, entries) = (weight(n), out.row_mut(n).iter_mut().zip(k.row(n)));
         wide(|| entries.for_each(|(out, k)| *out = w * k));

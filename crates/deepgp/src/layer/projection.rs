@@ -6,9 +6,9 @@
 //! N(μ, S) is the cavity in training and the posterior in prediction: both come here.
 
 use super::{Inducing, LayerSums};
-use crate::gauss::Moments;
+use crate::gauss::{Moments, MomentsBar};
 use crate::linalg::tile::{Left, Part, mirror, product};
-use crate::linalg::{Mat, axpy, tri};
+use crate::linalg::{Mat, axpy, dot, tri};
 use crate::simd::{PAD, wide};
 
 /// A, C and B for each output of a layer; kept and refilled from step to step.
@@ -25,17 +25,15 @@ pub struct Projection {
     e: Mat,
 }
 
-/// The results of [`Projection::adjoint`], and its working matrices.
+/// Working matrices of [`Projection::adjoint`], and its results.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectionBack {
-    /// ∂F/∂μ, one row of M per output.
-    pub mean: Mat,
+    /// ∂F/∂(μ, S) per output.
+    pub bars: Vec<MomentsBar>,
     /// Φ = LᵀL̄; its lower triangle has meaning.
     pub phi: Mat,
-    /// Working matrices of [`whiten`].
-    pub room: [Mat; 2],
-    minus_a: Mat,
-    cross: Mat,
+    c_bar: Mat,
+    half: Mat,
 }
 
 impl Projection {
@@ -84,35 +82,37 @@ impl Projection {
         }
     }
 
-    /// Adjoint: from sums over points of ∂F/∂A and ∂F/∂C to ∂F/∂μ per output and to Φ = LᵀL̄ of the layer, into `back`.
+    /// Adjoint: from sums over points of ∂F/∂A and ∂F/∂C to ∂F/∂(μ, S) per output and to Φ = LᵀL̄ of the layer, all
+    /// into `back`.
     ///
     /// ```text
-    /// μ̄ = L⁻¹ Ā        S̄ = L⁻¹ C̄ L⁻ᵀ (see `cov_adjoint`)        Φ = −Lᵀ (Σ_d A_d Ā_dᵀ + 2 C_d C̄_d) L⁻ᵀ
+    /// μ̄ = L⁻¹ Ā        S̄ = L⁻¹ C̄ L⁻ᵀ        Φ = −Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)
     /// ```
     /// The same for known and for random inputs, since k kᵀ takes the place of Ψ₂.
-    pub fn adjoint(&self, inducing: &Inducing, sums: &LayerSums, back: &mut ProjectionBack) {
+    pub fn adjoint(inducing: &Inducing, q: &[Moments], sums: &LayerSums, back: &mut ProjectionBack) {
         let l_inv = inducing.chol.l_inv();
-        let (m, d_out) = (l_inv.rows(), self.c.len());
-        let ProjectionBack { mean, phi, room: [c_bar, half], minus_a, cross } = back;
-        mean.reset(d_out, m);
-        product(mean, false, Left::plain(&sums.a, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
-        // −Σ_d A_d Ā_dᵀ + 2 C_d C̄_d
-        minus_a.clone_from(&self.a);
-        minus_a.as_mut_slice().iter_mut().for_each(|a| *a = -*a);
-        product(cross, false, Left::transposed(minus_a, Part::Full), (&sums.a, Part::Full), Part::Full);
-        for (d, c) in self.c.iter().enumerate() {
-            sums.c_full(d, -2.0, c_bar);
-            product(cross, true, Left::plain(c, Part::Full), (c_bar, Part::Full), Part::Full);
+        let m = l_inv.rows();
+        back.bars.resize_with(q.len(), MomentsBar::default);
+        back.phi.reset(m, m);
+        for (d, (q, bar)) in q.iter().zip(&mut back.bars).enumerate() {
+            bar.log_partition = 0.0;
+            bar.mean.clear();
+            bar.mean.extend((0..m).map(|i| dot(&l_inv.row(i)[..=i], &sums.a.row(d)[..=i])));
+            sums.c_full(d, &mut back.c_bar);
+            whiten(inducing, &back.c_bar, &mut back.half, &mut bar.cov);
+            // S S̄, then −2 (S S̄ − S̄) − μ μ̄ᵀ
+            product(&mut back.half, false, Left::plain(&q.cov, Part::Full), (&bar.cov, Part::Full), Part::Lower);
+            for i in 0..m {
+                let phi = &mut back.phi.row_mut(i)[..=i];
+                let products = back.half.row(i).iter().zip(bar.cov.row(i)).zip(&bar.mean);
+                let (mean, entries) = (q.mean[i], phi.iter_mut().zip(products));
+                wide(|| {
+                    entries.for_each(|(phi, ((s_bar, bar), mean_bar))| {
+                        *phi -= 2.0 * (s_bar - bar) + mean * mean_bar;
+                    });
+                });
+            }
         }
-        product(half, false, Left::plain(inducing.chol.u(), Part::Upper), (cross, Part::Full), Part::Full);
-        product(phi, false, Left::plain(half, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Lower);
-    }
-
-    /// S̄ = L⁻¹ C̄ L⁻ᵀ of output `d`, into `out`.
-    pub fn cov_adjoint(inducing: &Inducing, sums: &LayerSums, d: usize, room: &mut [Mat; 2], out: &mut Mat) {
-        let [c_bar, half] = room;
-        sums.c_full(d, 1.0, c_bar);
-        whiten(inducing, c_bar, half, out);
     }
 }
 

@@ -89,27 +89,15 @@ impl LayerSums {
         self.floored += other.floored;
     }
 
-    /// Σ g̃ g̃ᵀ − 2b Ψ₂ of output `d` as a full symmetric matrix.
-    pub fn curvature_full(&self, d: usize, full: &mut Mat) {
+    /// Σ g̃ g̃ᵀ of output `d` as a full symmetric matrix.
+    pub fn outer_full(&self, d: usize, full: &mut Mat) {
         full.clone_from(&self.outer[d]);
-        self.add_packed(d, -2.0, full);
         mirror(full, Part::Upper);
     }
 
-    /// `scale` · Σ b Ψ₂ of output `d` as a full symmetric matrix.
-    pub fn c_full(&self, d: usize, scale: f64, full: &mut Mat) {
-        let m = self.a.cols();
-        full.reset(m, m);
-        self.add_packed(d, scale, full);
-        mirror(full, Part::Upper);
-    }
-
-    /// Adds `scale` · Σ b Ψ₂ of output `d` to the upper triangle of `full`.
-    fn add_packed(&self, d: usize, scale: f64, full: &mut Mat) {
-        let (m, mut p) = (full.rows(), 0);
-        for i in 0..m {
-            axpy(scale, &self.c[d][p..p + m - i], &mut full.row_mut(i)[i..]);
-            p += m - i;
-        }
+    /// Σ b Ψ₂ of output `d` as a full symmetric matrix.
+    pub fn c_full(&self, d: usize, full: &mut Mat) {
+        full.reshape(self.a.cols(), self.a.cols());
+        tri::unpack(&self.c[d], full);
     }
 }

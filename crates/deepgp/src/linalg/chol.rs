@@ -1,7 +1,7 @@
 //! Cholesky factors with recorded jitter, and what is asked of them: inverse, log determinant, adjoint.
 
+use super::Mat;
 use super::tile::{Left, Part, cholesky_upper, mirror, product, solve_lower_in_place};
-use super::{Mat, axpy, dot};
 use crate::error::{Error, Result};
 use crate::simd::{all_finite, wide};
 
@@ -45,10 +45,6 @@ pub(crate) fn sum_of_logs(x: &[f64]) -> f64 {
     x.chunks(2).map(|c| c.iter().product::<f64>().ln()).sum()
 }
 
-fn failed(what: &'static str, pivot: usize) -> Error {
-    Error::NotPositiveDefinite { what, layer: None, output: None, pivot, jitter: 0.0 }
-}
-
 /// How often the jitter may be raised tenfold before a matrix is given up.
 const MAX_RAISES: usize = 6;
 
@@ -84,8 +80,8 @@ impl Cholesky {
         (self.jitter, self.raises) = (jitter, 0);
         loop {
             let amount = self.jitter.amount(k);
-            let inverted = self.factor(k, 1.0, amount).and_then(|()| self.invert());
-            let certain = inverted.and_then(|()| if self.is_certain(k) { Ok(()) } else { Err(k.rows() - 1) });
+            let factored = self.factor(k, 1.0, amount);
+            let certain = factored.and_then(|()| if self.is_certain(k) { Ok(()) } else { Err(k.rows() - 1) });
             match certain {
                 Ok(()) => return Ok(()),
                 Err(pivot) if self.raises == MAX_RAISES || !amount.is_finite() => {
@@ -107,7 +103,7 @@ impl Cholesky {
     fn is_certain(&self, k: &Mat) -> bool {
         let m = k.rows();
         let largest = (0..m).map(|i| k[(i, i)]).fold(0.0, f64::max);
-        let trace = dot(self.l_inv.as_slice(), self.l_inv.as_slice());
+        let trace = crate::linalg::dot(self.l_inv.as_slice(), self.l_inv.as_slice());
         trace * m as f64 * f64::EPSILON * largest < 1.0
     }
 
@@ -118,44 +114,34 @@ impl Cholesky {
     pub fn new(k: &Mat, what: &'static str) -> Result<Self> {
         let mut chol = Self::default();
         chol.refill_shifted(k, 1.0, 0.0, what)?;
-        chol.invert().map_err(|pivot| failed(what, pivot))?;
         Ok(chol)
     }
 
-    /// Factors `scale · k + shift · I` into existing memory, without L⁻¹; after an error the contents are not to be used.
+    /// Factors `scale · k + shift · I` into existing memory; after an error the contents are not to be used.
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`] naming `what`.
     pub fn refill_shifted(&mut self, k: &Mat, scale: f64, shift: f64, what: &'static str) -> Result<()> {
         (self.jitter, self.raises) = (Jitter::Absolute(0.0), 0);
-        self.l_inv.reset(0, 0);
-        self.factor(k, scale, shift).map_err(|pivot| failed(what, pivot))
-    }
-
-    /// Adds the L⁻¹ that [`Cholesky::refill_shifted`] leaves out.
-    ///
-    /// # Errors
-    /// [`Error::NotPositiveDefinite`] naming `what` if it is not finite.
-    pub fn refill_inverse(&mut self, what: &'static str) -> Result<()> {
-        self.invert().map_err(|pivot| failed(what, pivot))
+        self.factor(k, scale, shift).map_err(|pivot| Error::NotPositiveDefinite {
+            what,
+            layer: None,
+            output: None,
+            pivot,
+            jitter: 0.0,
+        })
     }
 
     /// One attempt; `Err` holds the first pivot that failed.
     fn factor(&mut self, k: &Mat, scale: f64, shift: f64) -> std::result::Result<(), usize> {
         let m = k.rows();
-        self.u.reset(m, m);
+        self.u.reshape(m, m);
         let entries = self.u.as_mut_slice().iter_mut().zip(k.as_slice());
         wide(|| entries.for_each(|(u, k)| *u = scale * k));
         for i in 0..m {
             self.u[(i, i)] += shift;
         }
         cholesky_upper(&mut self.u, &mut self.inv_diag)?;
-        if all_finite(&self.inv_diag) { Ok(()) } else { Err(m) }
-    }
-
-    /// L⁻¹ of the last attempt.
-    fn invert(&mut self) -> std::result::Result<(), usize> {
-        let m = self.u.rows();
         self.l_inv.reset(m, m);
         for i in 0..m {
             self.l_inv[(i, i)] = 1.0;
@@ -170,30 +156,9 @@ impl Cholesky {
         Mat::from_fn(m, m, |i, j| if j <= i { self.u[(j, i)] } else { 0.0 })
     }
 
-    /// Lᵀ, on and above the diagonal; what stands below has no meaning.
-    pub(crate) fn u(&self) -> &Mat {
-        &self.u
-    }
-
     /// L⁻¹, with zeros above the diagonal.
     pub fn l_inv(&self) -> &Mat {
         &self.l_inv
-    }
-
-    /// x ← L⁻¹ x. Cost: M² flops.
-    pub(crate) fn solve_vector(&self, x: &mut [f64]) {
-        for i in 0..x.len() {
-            x[i] *= self.inv_diag[i];
-            let (done, rest) = x.split_at_mut(i + 1);
-            axpy(-done[i], &self.u.row(i)[i + 1..], rest);
-        }
-    }
-
-    /// x ← L⁻ᵀ x. Cost: M² flops.
-    pub(crate) fn solve_vector_transposed(&self, x: &mut [f64]) {
-        for i in (0..x.len()).rev() {
-            x[i] = (x[i] - dot(&self.u.row(i)[i + 1..], &x[i + 1..])) * self.inv_diag[i];
-        }
     }
 
     /// X ← L⁻¹ X for a lower triangular X.

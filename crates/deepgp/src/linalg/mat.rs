@@ -139,6 +139,11 @@ impl Mat {
     /// Becomes `rows × cols` of zeros, keeping its allocation where it can.
     pub fn reset(&mut self, rows: usize, cols: usize) {
         self.data.clear();
+        self.reshape(rows, cols);
+    }
+
+    /// Takes a shape; what the entries are then has no meaning.
+    pub fn reshape(&mut self, rows: usize, cols: usize) {
         self.data.resize(area(rows, cols), 0.0);
         (self.rows, self.cols) = (rows, cols);
     }

@@ -71,7 +71,7 @@ pub fn product(out: &mut Mat, add: bool, a: Left<'_>, b: (&Mat, Part), part: Par
     if add {
         assert_eq!((out.rows(), out.cols()), (rows, b.cols()), "shapes must agree");
     } else if (out.rows(), out.cols()) != (rows, b.cols()) {
-        out.reset(rows, b.cols());
+        out.reshape(rows, b.cols());
     }
     let job = Product {
         a: a.view(),
