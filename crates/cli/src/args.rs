@@ -70,6 +70,13 @@ pub struct Speed {
     /// Seconds to measure each size for.
     #[arg(long, default_value_t = 2.0)]
     pub seconds: f64,
+    /// Time another library in the same run: its script and a Python that has it, such as peer_gpytorch.py=venv/bin/python;
+    /// may be given several times. Takes the place of the grid.
+    #[arg(long, value_name = "SCRIPT=PYTHON")]
+    pub peer: Vec<String>,
+    /// Steps that a peer is timed for.
+    #[arg(long, default_value_t = 300)]
+    pub peer_steps: usize,
 }
 
 /// Widths such as "8,8"; "0" or nothing stands for no hidden layer.

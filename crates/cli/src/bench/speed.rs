@@ -49,6 +49,9 @@ struct Record {
 
 /// Prints a table to standard error and one JSON line per grid point to standard output.
 pub fn speed(args: &Speed) -> Result<()> {
+    if !args.peer.is_empty() {
+        return super::peers::compare(args);
+    }
     let networks = args.hidden.iter().map(|text| widths(text)).collect::<Result<Vec<_>>>()?;
     eprintln!(
         "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11} {:>11} {:>7} {:>12} {:>8}",
@@ -79,14 +82,41 @@ pub fn speed(args: &Speed) -> Result<()> {
     Ok(())
 }
 
-fn measure(args: &Speed, hidden: &[usize], n_inducing: usize, batch: usize) -> Result<Record> {
-    let (x, y) = builtin::ripple(args.rows, args.inputs, 0.1, 1);
-    let architecture =
-        Architecture { hidden: hidden.to_vec(), n_inducing, mean: MeanChoice::Zero, ..Architecture::default() };
+/// What is timed: rows and columns of the data, the network, and how it is trained.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes<'a> {
+    pub rows: usize,
+    pub inputs: usize,
+    pub hidden: &'a [usize],
+    pub inducing: usize,
+    pub batch: usize,
+    pub threads: usize,
+}
+
+/// Medians over some seconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Timing {
+    /// Seconds per step.
+    pub step: f64,
+    /// Rows predicted per second, on one thread.
+    pub rows_per_second: f64,
+    ceilings: Ceilings,
+}
+
+/// Times steps and predictions for so many seconds, and the ceilings by turns with the steps.
+pub(super) fn time_sizes(sizes: Sizes<'_>, seconds: f64) -> Result<Timing> {
+    let (x, y) = builtin::ripple(sizes.rows, sizes.inputs, 0.1, 1);
+    let architecture = Architecture {
+        hidden: sizes.hidden.to_vec(),
+        n_inducing: sizes.inducing,
+        mean: MeanChoice::Zero,
+        ..Architecture::default()
+    };
     let likelihood = Likelihood::Gaussian(Gaussian { noise_var: vec![0.1] });
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let (net, _) = network(&x, likelihood, &architecture, &mut rng)?;
-    let settings = Settings { iterations: usize::MAX, batch_size: batch, threads: args.threads, ..Settings::default() };
+    let settings =
+        Settings { iterations: usize::MAX, batch_size: sizes.batch, threads: sizes.threads, ..Settings::default() };
     let mut trainer = Trainer::new(net, &x, &y, settings)?;
 
     // Chunks of steps between measurements of the ceilings, so that both see the same machine; medians of each.
@@ -97,29 +127,36 @@ fn measure(args: &Speed, hidden: &[usize], n_inducing: usize, batch: usize) -> R
         chunk *= 2;
     }
     let started = Instant::now();
-    while started.elapsed().as_secs_f64() < args.seconds || steps.len() < 3 {
+    while started.elapsed().as_secs_f64() < seconds || steps.len() < 3 {
         ceilings.push(measure_ceilings());
         steps.push(timed(|| run_for(&mut trainer, chunk)) / chunk as f64);
     }
-    let ceilings = Ceilings {
-        exp_ns: median(ceilings.iter().map(|c| c.exp_ns)),
-        gemm_gflops: median(ceilings.iter().map(|c| c.gemm_gflops)),
-    };
-    let step = median(steps.into_iter());
 
     let predictor = trainer.predictor()?;
-    let few: Vec<usize> = (0..x.rows().min(4000)).collect();
+    let few: Vec<usize> = (0..4000).map(|i| i % x.rows()).collect();
     let few = x.select_rows(&few);
     let mut rates = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..5 {
         let mut done = Ok(());
         let seconds = timed(|| done = predictor.predict(&few).map(|_| ()));
         done?;
         rates.push(few.rows() as f64 / seconds);
     }
+    Ok(Timing {
+        step: median(steps.into_iter()),
+        rows_per_second: median(rates.into_iter()),
+        ceilings: Ceilings {
+            exp_ns: median(ceilings.iter().map(|c| c.exp_ns)),
+            gemm_gflops: median(ceilings.iter().map(|c| c.gemm_gflops)),
+        },
+    })
+}
 
+fn measure(args: &Speed, hidden: &[usize], inducing: usize, batch: usize) -> Result<Record> {
+    let sizes = Sizes { rows: args.rows, inputs: args.inputs, hidden, inducing, batch, threads: args.threads };
+    let Timing { step, rows_per_second, ceilings } = time_sizes(sizes, args.seconds)?;
     let widths: Vec<usize> = [args.inputs].into_iter().chain(hidden.iter().copied()).chain([1]).collect();
-    let shape = Shape { widths, inducing: n_inducing.min(args.rows), batch: batch.min(args.rows) };
+    let shape = Shape { widths, inducing: inducing.min(args.rows), batch: batch.min(args.rows) };
     let (exponentials, flops) = (shape.exponentials(), shape.flops());
     // The ceilings are those of one thread; several share the work.
     let one_thread = exponentials * ceilings.exp_ns * 1e-3 + flops / ceilings.gemm_gflops * 1e-3;
@@ -133,7 +170,7 @@ fn measure(args: &Speed, hidden: &[usize], n_inducing: usize, batch: usize) -> R
         flops,
         ceiling_microseconds: ceiling,
         share_of_ceiling: ceiling / (1e6 * step),
-        rows_predicted_per_second: median(rates.into_iter()),
+        rows_predicted_per_second: rows_per_second,
         peak_megabytes: peak_megabytes(),
         ceilings,
         instruction_set: format!("{:?}", Isa::detect()),
@@ -201,7 +238,7 @@ fn timed(work: impl FnOnce()) -> f64 {
     started.elapsed().as_secs_f64()
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)

@@ -1,0 +1,94 @@
+//! Times other libraries' deep GPs beside ours: one run, by turns, on the paper's boston setting.
+//!
+//! A peer is a script that trains `--model dgp2` (one hidden layer of 2 units, 50 inducing points, batch 50) on the data set
+//! `boston` and prints one JSON line with `cpu_ms_per_iter` and, for 10,000 rows, `predict_10k_cpu_s`.
+
+use super::speed::{Sizes, median, time_sizes};
+use crate::args::Speed;
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use std::io::{Write, stdout};
+use std::process::Command;
+
+/// Our own setting: boston's shape and number of training rows.
+const BOSTON: Sizes<'static> = Sizes { rows: 455, inputs: 13, hidden: &[2], inducing: 50, batch: 50, threads: 1 };
+/// Times that each of us is measured, by turns.
+const TURNS: usize = 3;
+
+/// What a peer's script prints, as far as it is read.
+#[derive(Debug, Deserialize)]
+struct Printed {
+    peer: String,
+    cpu_ms_per_iter: f64,
+    predict_10k_cpu_s: Option<f64>,
+}
+
+/// One line of the result.
+#[derive(Debug, Serialize)]
+struct Record {
+    peer: String,
+    peer_milliseconds_per_step: f64,
+    milliseconds_per_step: f64,
+    times_faster: f64,
+    peer_rows_predicted_per_second: Option<f64>,
+    rows_predicted_per_second: f64,
+    times_faster_at_prediction: Option<f64>,
+}
+
+/// Prints a line to standard error and a JSON line to standard output for each peer.
+pub(super) fn compare(args: &Speed) -> Result<()> {
+    for peer in &args.peer {
+        let Some((script, python)) = peer.split_once('=') else {
+            bail!("--peer {peer}: expected SCRIPT=PYTHON");
+        };
+        let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+        for _ in 0..TURNS {
+            ours.push(time_sizes(BOSTON, args.seconds)?);
+            theirs.push(run(script, python, args.peer_steps)?);
+        }
+        ours.push(time_sizes(BOSTON, args.seconds)?);
+        let peer_step = median(theirs.iter().map(|t| t.cpu_ms_per_iter));
+        let step = median(ours.iter().map(|o| 1e3 * o.step));
+        let rate = median(ours.iter().map(|o| o.rows_per_second));
+        let predicted: Vec<f64> = theirs.iter().filter_map(|t| t.predict_10k_cpu_s).map(|s| 1e4 / s).collect();
+        let peer_rate = (!predicted.is_empty()).then(|| median(predicted.into_iter()));
+        let record = Record {
+            peer: theirs[0].peer.clone(),
+            peer_milliseconds_per_step: peer_step,
+            milliseconds_per_step: step,
+            times_faster: peer_step / step,
+            peer_rows_predicted_per_second: peer_rate,
+            rows_predicted_per_second: rate,
+            times_faster_at_prediction: peer_rate.map(|p| rate / p),
+        };
+        eprintln!(
+            "{}: {:.2} ms a step against our {:.3} ms: {:.1} times as long",
+            record.peer, record.peer_milliseconds_per_step, record.milliseconds_per_step, record.times_faster
+        );
+        if let Some(times) = record.times_faster_at_prediction {
+            eprintln!("{}: our predictions come {times:.0} times as fast", record.peer);
+        }
+        writeln!(stdout(), "{}", serde_json::to_string(&record)?)?;
+    }
+    Ok(())
+}
+
+/// One run of a peer on one thread.
+fn run(script: &str, python: &str, steps: usize) -> Result<Printed> {
+    let (folder, name) = script.rsplit_once('/').unwrap_or((".", script));
+    let python = std::path::absolute(python)?;
+    let output = Command::new(&python)
+        .current_dir(folder)
+        .args([name, "--dataset", "boston", "--split", "0", "--model", "dgp2", "--out", "/dev/null"])
+        .args(["--iters", &steps.to_string()])
+        .envs([("OMP_NUM_THREADS", "1"), ("TF_NUM_INTRAOP_THREADS", "1"), ("TF_NUM_INTEROP_THREADS", "1")])
+        .output()
+        .with_context(|| format!("cannot run {}", python.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().rev().find(|line| line.starts_with('{'));
+    let Some(line) = line.filter(|_| output.status.success()) else {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        bail!("{script} failed: {}", errors.lines().last().unwrap_or("it printed nothing"));
+    };
+    serde_json::from_str(line).with_context(|| format!("{script} printed something else than expected"))
+}
