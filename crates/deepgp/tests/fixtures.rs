@@ -148,7 +148,7 @@ impl Fixture {
     }
 
     fn projections(&self, q: &[Vec<Moments>]) -> Vec<Projection> {
-        self.inducing.iter().zip(q).map(|(i, q)| Projection::new(i, q)).collect()
+        self.inducing.iter().zip(q).enumerate().map(|(l, (i, q))| Projection::new(i, Inputs::of(l), q)).collect()
     }
 
     fn observation_noise(&self) -> f64 {
@@ -394,7 +394,7 @@ fn tilted_moments_of_single_points() {
                     // μ + V g and V − V P V
                     let q = &cavity[l][d];
                     let mut p = Mat::default();
-                    site::curvature(inducing, &sums.layers[l], d, bar, &mut site::Scratch::default(), &mut p);
+                    site::curvature(&back, d, &mut p);
                     let mut mean = product(&q.cov, Op::Id, &column(&bar.mean), Op::Id);
                     mean.add_scaled(1.0, &column(&q.mean));
                     let mut cov = q.cov.clone();

@@ -10,6 +10,7 @@ use super::damping::{Room, damped};
 use super::{Batch, Engine, Event, Inference, State, Step, Workspace, energy, floor_events, site};
 use crate::error::Result;
 use crate::gauss::{Factor, Moments};
+use crate::layer::Inputs;
 use crate::linalg::Mat;
 use crate::network::DeepGp;
 
@@ -36,15 +37,15 @@ pub(super) fn step(
             continue;
         }
         for (l, inducing) in ws.context.inducing.iter().enumerate() {
-            ws.projections[l].refill(inducing, &ws.cavity[l]);
+            ws.projections[l].refill(inducing, Inputs::of(l), &ws.cavity[l]);
         }
         let log_z = ws.visit_point(model, alpha, batch, row);
         batch_sum += log_z + if per_point { energy::log_partition(&ws.cavity) - phi } else { 0.0 };
         used += 1;
-        for (l, inducing) in ws.context.inducing.iter().enumerate() {
-            for (d, bar) in ws.backs[l].bars.iter().enumerate() {
+        for (l, back) in ws.backs.iter().enumerate() {
+            for (d, bar) in back.bars.iter().enumerate() {
                 let (cavity, p) = (&ws.cavity[l][d], &mut ws.sites[l][d].precision);
-                site::curvature(inducing, &ws.own.layers[l], d, bar, &mut ws.site_scratch, p);
+                site::curvature(back, d, p);
                 match site::exact(cavity, p, &bar.mean) {
                     Ok(site) => state.put_site(row, (l, d), &site, alpha, rho, &mut ws.room, &mut events),
                     Err(_) => events.push(Event::PointSkipped { row, layer: l, output: d }),

@@ -65,15 +65,15 @@ fn commit(state: &mut State, whole: f64, ws: &mut Workspace, events: &mut Vec<Ev
 
 /// The summed first-order sites of the whole batch, from sums over its points.
 fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace) {
-    let Workspace { context, cavity, projections, backs, pass, sums, phi, site_scratch, sites, site_counts, .. } = ws;
+    let Workspace { context, cavity, projections, backs, pass, sums, phi, sites, site_counts, .. } = ws;
     site_counts.iter_mut().flatten().for_each(|n| *n = batch.rows.len());
     Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, batch.rows, pass, sums);
     for (l, inducing) in context.inducing.iter().enumerate() {
         let back = &mut backs[l];
         Projection::adjoint(inducing, &cavity[l], &sums.layers[l], back);
         std::mem::swap(&mut phi[l], &mut back.phi);
-        for (d, (bar, site)) in back.bars.iter().zip(&mut sites[l]).enumerate() {
-            site::first_order(inducing, &cavity[l][d], &sums.layers[l], d, bar, site_scratch, site);
+        for (d, (cavity, site)) in cavity[l].iter().zip(&mut sites[l]).enumerate() {
+            site::first_order(cavity, back, d, site);
         }
     }
 }
@@ -87,9 +87,9 @@ fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace,
     let mut p = Mat::default();
     for &row in batch.rows {
         ws.visit_point(model, alpha, batch, row);
-        for (l, inducing) in ws.context.inducing.iter().enumerate() {
-            for (d, bar) in ws.backs[l].bars.iter().enumerate() {
-                site::curvature(inducing, &ws.own.layers[l], d, bar, &mut ws.site_scratch, &mut p);
+        for (l, back) in ws.backs.iter().enumerate() {
+            for (d, bar) in back.bars.iter().enumerate() {
+                site::curvature(back, d, &mut p);
                 match site::exact(&ws.cavity[l][d], &p, &bar.mean) {
                     Ok(site) => {
                         ws.sites[l][d].add_scaled(1.0, &site);

@@ -9,45 +9,22 @@
 //! ```
 
 use crate::error::Result;
-use crate::gauss::{Factor, Moments, MomentsBar};
-use crate::layer::{Inducing, LayerSums, whiten};
+use crate::gauss::{Factor, Moments};
+use crate::layer::ProjectionBack;
 use crate::linalg::{Cholesky, Mat, Op, dot, mul};
 
-/// Working matrices of site updates.
-#[derive(Debug, Clone, Default)]
-pub struct Scratch {
-    outer: Mat,
-    half: Mat,
-}
-
-/// Σ P = L⁻¹ (Σ g̃ g̃ᵀ) L⁻ᵀ − 2 Σ G of output `d`, for one point or for many, into `p`; `bar.cov` is Σ G.
-pub fn curvature(
-    inducing: &Inducing,
-    sums: &LayerSums,
-    d: usize,
-    bar: &MomentsBar,
-    scratch: &mut Scratch,
-    p: &mut Mat,
-) {
-    sums.outer_full(d, &mut scratch.outer);
-    whiten(inducing, &scratch.outer, &mut scratch.half, p);
-    p.add_scaled(-2.0, &bar.cov);
+/// Σ P = Σ g gᵀ − 2 Σ G of output `d`, for one point or for many, into `p`.
+pub fn curvature(back: &ProjectionBack, d: usize, p: &mut Mat) {
+    p.clone_from(&back.outer[d]);
+    p.add_scaled(-2.0, &back.bars[d].cov);
 }
 
 /// The first-order site of output `d`, for one point or summed over many: Λ = P, η = g + P μ.
-pub fn first_order(
-    inducing: &Inducing,
-    cavity: &Moments,
-    sums: &LayerSums,
-    d: usize,
-    bar: &MomentsBar,
-    scratch: &mut Scratch,
-    site: &mut Factor,
-) {
+pub fn first_order(cavity: &Moments, back: &ProjectionBack, d: usize, site: &mut Factor) {
     let Factor { precision: p, linear } = site;
-    curvature(inducing, sums, d, bar, scratch, p);
+    curvature(back, d, p);
     linear.clear();
-    linear.extend(bar.mean.iter().enumerate().map(|(i, g)| g + dot(p.row(i), &cavity.mean)));
+    linear.extend(back.bars[d].mean.iter().enumerate().map(|(i, g)| g + dot(p.row(i), &cavity.mean)));
 }
 
 /// The exact site of one point.

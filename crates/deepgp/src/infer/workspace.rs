@@ -1,6 +1,6 @@
 //! The working memory of steps, and what a step computes in it before any engine acts.
 
-use super::{Batch, Event, damping, site};
+use super::{Batch, Event, damping};
 use crate::error::{Error, Result};
 use crate::gauss::{self, Factor, Moments};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack};
@@ -22,7 +22,6 @@ pub struct Workspace {
     /// Φ = LᵀL̄ per layer.
     pub(super) phi: Vec<Mat>,
     pub(super) inducing_scratch: InducingScratch,
-    pub(super) site_scratch: site::Scratch,
     /// Sites of the batch, per layer and output.
     pub(super) sites: Vec<Vec<Factor>>,
     /// Points that have a site, per layer and output.
@@ -52,7 +51,6 @@ impl Workspace {
             own: Sums::zeros(model),
             phi: layers.iter().map(|l| Mat::zeros(l.n_inducing(), l.n_inducing())).collect(),
             inducing_scratch: InducingScratch::default(),
-            site_scratch: site::Scratch::default(),
             sites: layers.iter().map(sites).collect(),
             site_counts: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
             room: damping::Room::default(),
@@ -100,7 +98,7 @@ impl Workspace {
             for (d, (factor, q)) in factors.iter().zip(cavity.iter_mut()).enumerate() {
                 q.refill(factor, share).map_err(|e| e.in_output(d).in_layer(l))?;
             }
-            self.projections[l].refill(&self.context.inducing[l], cavity);
+            self.projections[l].refill(&self.context.inducing[l], Inputs::of(l), cavity);
         }
         Ok(())
     }
@@ -179,7 +177,8 @@ impl Context {
 
     /// A, B, C of every layer for the given Gaussians.
     pub(crate) fn project(&self, q: &[Vec<Moments>]) -> Vec<Projection> {
-        self.inducing.iter().zip(q).map(|(inducing, q)| Projection::new(inducing, q)).collect()
+        let one = |(l, (inducing, q)): (usize, (&Inducing, &Vec<Moments>))| Projection::new(inducing, Inputs::of(l), q);
+        self.inducing.iter().zip(q).enumerate().map(one).collect()
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Inducing {
     pub kzz: Mat,
     /// Its factor, with the jitter that was needed.
     pub chol: Cholesky,
-    /// (K_zz + jitter)⁻¹.
+    /// (K_zz + jitter)⁻¹; empty where inputs are known.
     pub kzz_inv: Mat,
     /// L⁻ᵀ.
     pub l_inv_t: Mat,
@@ -53,7 +53,9 @@ impl Inducing {
         }
         layer.kernel.gram(&self.tables, &mut self.kzz);
         self.chol.refill_with_jitter(&self.kzz, jitter, "K_zz")?;
-        self.chol.inverse_into(&mut self.kzz_inv);
+        if inputs == Inputs::Random {
+            self.chol.inverse_into(&mut self.kzz_inv);
+        }
         self.chol.l_inv().transpose_into(&mut self.l_inv_t);
         Ok(())
     }

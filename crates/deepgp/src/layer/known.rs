@@ -1,13 +1,14 @@
 //! Propagation of known inputs through a layer, a block of points at a time, and its adjoint.
 //!
 //! ```text
-//! m = k_xz A + Wᵀx          v = k_xx + k_xz C k_zx + σ²
+//! t = L⁻¹ k_zx          m = tᵀμ + Wᵀx          v = k_xx + tᵀ(S − I) t + σ²
 //! ```
+//! on the whitened scale of N(μ, S), where nothing is amplified however close to singular K_zz is.
 
-use super::{Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR};
+use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR};
 use crate::kernel::Law;
 use crate::linalg::tile::{Left, Part, product};
-use crate::linalg::{Mat, axpy, dot, tri};
+use crate::linalg::{Mat, dot};
 use crate::simd::wide;
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
@@ -15,18 +16,20 @@ use crate::simd::wide;
 pub struct KnownTape {
     /// k_xz, N × M.
     k: Mat,
-    /// k_xz C per output, N × M.
-    k_c: Vec<Mat>,
+    /// tᵀ, N × M.
+    t: Mat,
+    /// tᵀS per output, N × M.
+    t_s: Vec<Mat>,
     /// Output means, N × D_out.
     pub mean: Mat,
     /// Output variances with noise, N × D_out.
     pub var: Mat,
     /// Which variances were held at the floor.
     floored: Vec<bool>,
-    /// Working matrices of the adjoint, N × M, N × M and M × M.
+    /// Working matrices of the adjoint, N × M each.
+    t_bar: Mat,
     k_bar: Mat,
     weighted: Mat,
-    square: Mat,
 }
 
 impl KnownTape {
@@ -34,20 +37,22 @@ impl KnownTape {
     pub fn forward(&mut self, layer: &Layer, inducing: &Inducing, projection: &Projection, x: &Mat) {
         let (n_rows, d_out) = (x.rows(), layer.dim_out);
         layer.kernel.cross_prepared(&inducing.tables, x, &mut self.k);
+        product(&mut self.t, false, Left::plain(&self.k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
         self.mean.reshape(n_rows, d_out);
         self.var.reshape(n_rows, d_out);
         self.floored.clear();
         self.floored.resize(n_rows * d_out, false);
-        self.k_c.resize_with(d_out, Mat::default);
-        for (k_c, c) in self.k_c.iter_mut().zip(&projection.c) {
-            product(k_c, false, Left::plain(&self.k, Part::Full), (c, Part::Full), Part::Full);
+        self.t_s.resize_with(d_out, Mat::default);
+        for (t_s, s) in self.t_s.iter_mut().zip(&projection.cov) {
+            product(t_s, false, Left::plain(&self.t, Part::Full), (s, Part::Full), Part::Full);
         }
         for n in 0..n_rows {
-            let (k, k_xx) = (self.k.row(n), layer.kernel.diag(x.row(n)));
+            let (t, k_xx) = (self.t.row(n), layer.kernel.diag(x.row(n)));
+            let known = dot(t, t);
             for d in 0..d_out {
-                // m = k_xz A,   v = k_xx + k_xz C k_zx
-                self.mean[(n, d)] = dot(k, projection.a.row(d));
-                let v = k_xx + dot(k, self.k_c[d].row(n));
+                // m = tᵀμ,   v = k_xx − tᵀt + tᵀS t
+                self.mean[(n, d)] = dot(t, projection.mean.row(d));
+                let v = k_xx - known + dot(t, self.t_s[d].row(n));
                 let floor = VARIANCE_FLOOR * k_xx;
                 // Written so that NaN stays NaN.
                 let below = v < floor;
@@ -63,7 +68,8 @@ impl KnownTape {
     /// Adjoint: adds this block's share to `sums`, given ∂F/∂m and ∂F/∂v (N × D_out each).
     ///
     /// ```text
-    /// k̄ = Σ_d a_d A_d + 2 b_d C_d k       g̃ = a k       C̄ = b k kᵀ
+    /// t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t       k̄ = L⁻ᵀ t̄       LᵀL̄ = −Σ t̄ tᵀ
+    /// g = a t       S̄ = Σ b t tᵀ
     /// ```
     pub fn backward(
         &mut self,
@@ -76,54 +82,46 @@ impl KnownTape {
     ) {
         let (mean_bar, var_bar) = bar;
         let (n_rows, d_out) = (x.rows(), layer.dim_out);
-        // k̄ = mean_bar · A, then 2 b C k
-        product(&mut self.k_bar, false, Left::plain(mean_bar, Part::Full), (&projection.a, Part::Full), Part::Full);
-        // Σ g̃ = Σ a k
-        product(&mut sums.a, true, Left::transposed(mean_bar, Part::Full), (&self.k, Part::Full), Part::Full);
+        let (t, full) = (&self.t, Part::Full);
+        // Σ g = Σ a t
+        product(&mut sums.a, true, Left::transposed(mean_bar, full), (t, full), full);
+        // t̄ = mean_bar · μ, then 2 b (S − I) t
+        product(&mut self.t_bar, false, Left::plain(mean_bar, full), (&projection.mean, full), full);
+        let Second::Known { cov, cross } = &mut sums.second else {
+            unreachable!("the sums of the first layer are those of known inputs");
+        };
         for d in 0..d_out {
+            let floored = &self.floored;
+            let passed = |n: usize| if floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
             for n in 0..n_rows {
                 sums.noise_var += var_bar[(n, d)];
-                sums.floored += usize::from(self.floored[n * d_out + d]);
-                axpy(2.0 * self.passed(var_bar, n, d), self.k_c[d].row(n), self.k_bar.row_mut(n));
+                sums.floored += usize::from(floored[n * d_out + d]);
+                let (twice_b, entries) = (2.0 * passed(n), self.t_s[d].row(n).iter().zip(t.row(n)));
+                let entries = self.t_bar.row_mut(n).iter_mut().zip(entries);
+                wide(|| entries.for_each(|(bar, (t_s, t))| *bar += twice_b * (t_s - t)));
             }
-            // C̄ = Σ b k kᵀ
-            let floored = &self.floored;
-            weigh(&mut self.weighted, &self.k, |n| if floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] });
-            let left = Left::transposed(&self.weighted, Part::Full);
-            product(&mut self.square, false, left, (&self.k, Part::Full), Part::Upper);
-            add_packed(&self.square, &mut sums.c[d]);
-            // Σ g̃ g̃ᵀ = Σ a² k kᵀ
-            weigh(&mut self.weighted, &self.k, |n| mean_bar[(n, d)] * mean_bar[(n, d)]);
-            let left = Left::transposed(&self.weighted, Part::Full);
-            product(&mut sums.outer[d], true, left, (&self.k, Part::Full), Part::Upper);
+            // S̄ = Σ b t tᵀ
+            weigh(&mut self.weighted, t, passed);
+            product(&mut cov[d], true, Left::transposed(&self.weighted, full), (t, full), Part::Upper);
+            // Σ g gᵀ = Σ a² t tᵀ
+            weigh(&mut self.weighted, t, |n| mean_bar[(n, d)] * mean_bar[(n, d)]);
+            product(&mut sums.outer[d], true, Left::transposed(&self.weighted, full), (t, full), Part::Upper);
         }
+        product(cross, true, Left::transposed(&self.t_bar, full), (t, full), Part::Lower);
+        product(&mut self.k_bar, false, Left::plain(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
         layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, &mut self.k_bar, &mut sums.psi);
         for n in 0..n_rows {
-            let diag_bar = (0..d_out).map(|d| self.passed(var_bar, n, d)).sum();
-            layer.kernel.diag_adjoint(x.row(n), diag_bar, None, &mut sums.psi.grad.params);
+            let passed = |d: usize| if self.floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
+            layer.kernel.diag_adjoint(x.row(n), (0..d_out).map(passed).sum(), None, &mut sums.psi.grad.params);
         }
     }
-
-    /// ∂F/∂v of a point and output, or 0 where the variance was held at the floor.
-    fn passed(&self, var_bar: &Mat, n: usize, d: usize) -> f64 {
-        if self.floored[n * var_bar.cols() + d] { 0.0 } else { var_bar[(n, d)] }
-    }
 }
 
-/// The rows of `k`, each times its weight.
-fn weigh(out: &mut Mat, k: &Mat, weight: impl Fn(usize) -> f64) {
-    out.reshape(k.rows(), k.cols());
-    for n in 0..k.rows() {
-        let (w, entries) = (weight(n), out.row_mut(n).iter_mut().zip(k.row(n)));
-        wide(|| entries.for_each(|(out, k)| *out = w * k));
-    }
-}
-
-/// Adds the upper triangle of a symmetric matrix to a packed one.
-fn add_packed(full: &Mat, packed: &mut [f64]) {
-    let m = full.rows();
-    for i in 0..m {
-        let start = tri::row_start(m, i);
-        axpy(1.0, &full.row(i)[i..], &mut packed[start..start + m - i]);
+/// The rows of `t`, each times its weight.
+fn weigh(out: &mut Mat, t: &Mat, weight: impl Fn(usize) -> f64) {
+    out.reshape(t.rows(), t.cols());
+    for n in 0..t.rows() {
+        let (w, entries) = (weight(n), out.row_mut(n).iter_mut().zip(t.row(n)));
+        wide(|| entries.for_each(|(out, t)| *out = w * t));
     }
 }

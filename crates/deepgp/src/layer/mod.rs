@@ -10,7 +10,7 @@ pub use inducing::{Inducing, InducingScratch};
 pub use known::KnownTape;
 pub use projection::{Projection, ProjectionBack, whiten};
 pub use random::RandomTape;
-pub use sums::{LayerGrad, LayerSums};
+pub use sums::{LayerGrad, LayerSums, Second};
 
 use crate::error::{Error, Result, expect_size};
 use crate::kernel::{Kernel, Law};

@@ -5,15 +5,19 @@
 //! ```
 //! N(μ, S) is the cavity in training and the posterior in prediction: both come here.
 
-use super::{Inducing, LayerSums};
+use super::{Inducing, Inputs, LayerSums, Second};
 use crate::gauss::{Moments, MomentsBar};
 use crate::linalg::tile::{Left, Part, mirror, product};
 use crate::linalg::{Mat, axpy, dot, tri};
 use crate::simd::{PAD, wide};
 
-/// A, C and B for each output of a layer; kept and refilled from step to step.
+/// N(μ, S) of each output of a layer and, where inputs are random, A, C and B; kept and refilled from step to step.
 #[derive(Debug, Clone, Default)]
 pub struct Projection {
+    /// μ, one row of M per output.
+    pub mean: Mat,
+    /// S, M × M per output.
+    pub cov: Vec<Mat>,
     /// A, one row of M per output.
     pub a: Mat,
     /// C, M × M per output.
@@ -30,6 +34,8 @@ pub struct Projection {
 pub struct ProjectionBack {
     /// ∂F/∂(μ, S) per output.
     pub bars: Vec<MomentsBar>,
+    /// Σ g gᵀ per output, g = ∂log Z/∂μ of a point.
+    pub outer: Vec<Mat>,
     /// Φ = LᵀL̄; its lower triangle has meaning.
     pub phi: Mat,
     c_bar: Mat,
@@ -38,9 +44,9 @@ pub struct ProjectionBack {
 
 impl Projection {
     /// Projects one Gaussian per output. Cost: O(M³) per output.
-    pub fn new(inducing: &Inducing, q: &[Moments]) -> Self {
+    pub fn new(inducing: &Inducing, inputs: Inputs, q: &[Moments]) -> Self {
         let mut out = Self::default();
-        out.refill(inducing, q);
+        out.refill(inducing, inputs, q);
         out
     }
 
@@ -51,7 +57,16 @@ impl Projection {
     /// ```text
     /// A = Eᵀ (C_q⁻¹ s η)        C = EᵀE − K⁻¹
     /// ```
-    pub fn refill(&mut self, inducing: &Inducing, q: &[Moments]) {
+    pub fn refill(&mut self, inducing: &Inducing, inputs: Inputs, q: &[Moments]) {
+        self.mean.reshape(q.len(), inducing.kzz.rows());
+        self.cov.resize_with(q.len(), Mat::default);
+        for (d, q) in q.iter().enumerate() {
+            self.mean.row_mut(d).copy_from_slice(&q.mean);
+            self.cov[d].clone_from(&q.cov);
+        }
+        if inputs == Inputs::Known {
+            return;
+        }
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
         self.a.reset(q.len(), m);
@@ -82,37 +97,66 @@ impl Projection {
         }
     }
 
-    /// Adjoint: from sums over points of ∂F/∂A and ∂F/∂C to ∂F/∂(μ, S) per output and to Φ = LᵀL̄ of the layer, all
-    /// into `back`.
+    /// Adjoint: from sums over points to ∂F/∂(μ, S) and Σ g gᵀ per output and to Φ = LᵀL̄ of the layer, all into `back`.
     ///
     /// ```text
     /// μ̄ = L⁻¹ Ā        S̄ = L⁻¹ C̄ L⁻ᵀ        Φ = −Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)
     /// ```
-    /// The same for known and for random inputs, since k kᵀ takes the place of Ψ₂.
+    /// where inputs are random; where they are known the sums are these already. All of it is on the whitened scale: forms
+    /// of Φ that pass through K⁻¹ are cheaper, and worthless where K is nearly singular.
     pub fn adjoint(inducing: &Inducing, q: &[Moments], sums: &LayerSums, back: &mut ProjectionBack) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
-        back.bars.resize_with(q.len(), MomentsBar::default);
-        back.phi.reset(m, m);
-        for (d, (q, bar)) in q.iter().zip(&mut back.bars).enumerate() {
+        let ProjectionBack { bars, outer, phi, c_bar, half } = back;
+        bars.resize_with(q.len(), MomentsBar::default);
+        outer.resize_with(q.len(), Mat::default);
+        for (d, bar) in bars.iter_mut().enumerate() {
             bar.log_partition = 0.0;
             bar.mean.clear();
-            bar.mean.extend((0..m).map(|i| dot(&l_inv.row(i)[..=i], &sums.a.row(d)[..=i])));
-            sums.c_full(d, &mut back.c_bar);
-            whiten(inducing, &back.c_bar, &mut back.half, &mut bar.cov);
-            // S S̄, then −2 (S S̄ − S̄) − μ μ̄ᵀ
-            product(&mut back.half, false, Left::plain(&q.cov, Part::Full), (&bar.cov, Part::Full), Part::Lower);
-            for i in 0..m {
-                let phi = &mut back.phi.row_mut(i)[..=i];
-                let products = back.half.row(i).iter().zip(bar.cov.row(i)).zip(&bar.mean);
-                let (mean, entries) = (q.mean[i], phi.iter_mut().zip(products));
-                wide(|| {
-                    entries.for_each(|(phi, ((s_bar, bar), mean_bar))| {
-                        *phi -= 2.0 * (s_bar - bar) + mean * mean_bar;
-                    });
-                });
+            c_bar.clone_from(&sums.outer[d]);
+            mirror(c_bar, Part::Upper);
+            match &sums.second {
+                Second::Known { cov, .. } => {
+                    bar.mean.extend_from_slice(sums.a.row(d));
+                    std::mem::swap(&mut outer[d], c_bar);
+                    bar.cov.clone_from(&cov[d]);
+                    mirror(&mut bar.cov, Part::Upper);
+                }
+                Second::Random { c } => {
+                    bar.mean.extend((0..m).map(|i| dot(&l_inv.row(i)[..=i], &sums.a.row(d)[..=i])));
+                    whiten(inducing, c_bar, half, &mut outer[d]);
+                    tri::unpack(&c[d], c_bar);
+                    whiten(inducing, c_bar, half, &mut bar.cov);
+                }
             }
         }
+        match &sums.second {
+            Second::Known { cross, .. } => {
+                phi.clone_from(cross);
+                phi.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+            }
+            Second::Random { .. } => {
+                phi.reset(m, m);
+                for (q, bar) in q.iter().zip(&*bars) {
+                    subtract_phi(q, bar, half, phi);
+                }
+            }
+        }
+    }
+}
+
+/// Φ −= μ μ̄ᵀ + 2 (S − I) S̄, in the lower triangle.
+fn subtract_phi(q: &Moments, bar: &MomentsBar, half: &mut Mat, phi: &mut Mat) {
+    product(half, false, Left::plain(&q.cov, Part::Full), (&bar.cov, Part::Full), Part::Lower);
+    for i in 0..phi.rows() {
+        let phi = &mut phi.row_mut(i)[..=i];
+        let products = half.row(i).iter().zip(bar.cov.row(i)).zip(&bar.mean);
+        let (mean, entries) = (q.mean[i], phi.iter_mut().zip(products));
+        wide(|| {
+            entries.for_each(|(phi, ((s_bar, bar), mean_bar))| {
+                *phi -= 2.0 * (s_bar - bar) + mean * mean_bar;
+            });
+        });
     }
 }
 

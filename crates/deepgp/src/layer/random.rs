@@ -6,7 +6,7 @@
 //! ```
 //! by the laws of total expectation and variance; N(m', diag v') is the input, independent in its dimensions.
 
-use super::{Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR};
+use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR};
 use crate::kernel::group::{Group, GroupBar, group_size};
 use crate::linalg::tile::{Left, Part, product};
 use crate::linalg::{Mat, axpy, dot};
@@ -131,6 +131,9 @@ impl RandomTape {
         sums: &mut LayerSums,
     ) {
         let (n, d_out) = (self.n, layer.dim_out);
+        let Second::Random { c } = &mut sums.second else {
+            unreachable!("the sums of a layer above the first are those of random inputs");
+        };
         self.group_bar.clear(n);
         for g in 0..n {
             input_bar.0.row_mut(g).fill(0.0);
@@ -154,7 +157,7 @@ impl RandomTape {
             (&projection.a, &projection.b),
             (input.0, input.1, n),
             (&self.group_bar, &self.quadratic),
-            &mut sums.c,
+            c,
             input_bar,
             &mut sums.psi,
         );

@@ -2,7 +2,6 @@
 
 use super::{Inputs, Layer};
 use crate::kernel::{KernelGrad, PsiSums};
-use crate::linalg::tile::{Part, mirror};
 use crate::linalg::{Mat, axpy, tri};
 use crate::param::Parameters;
 use crate::simd::PAD;
@@ -31,15 +30,15 @@ impl LayerGrad {
     }
 }
 
-/// Sums over points for one layer, where a = ∂log Z/∂m and b = ∂log Z/∂v of an output and g̃ = ∂log Z/∂A of a point.
+/// Sums over points for one layer, where a = ∂log Z/∂m and b = ∂log Z/∂v of an output.
 #[derive(Debug, Clone)]
 pub struct LayerSums {
-    /// Σ g̃, one row of M per output.
+    /// Σ g̃, one row of M per output: g̃ = ∂log Z/∂A of a point where inputs are random, g = ∂log Z/∂μ where they are known.
     pub a: Mat,
-    /// Σ b Ψ₂ per output, packed, with room for vectors to write zeros past the end.
-    pub c: Vec<Vec<f64>>,
-    /// Σ g̃ g̃ᵀ, M × M per output; its upper triangle has meaning.
+    /// Σ g̃ g̃ᵀ (or Σ g gᵀ), M × M per output; its upper triangle has meaning.
     pub outer: Vec<Mat>,
+    /// Sums of second order.
+    pub second: Second,
     /// What the kernel's adjoint gathers.
     pub psi: PsiSums,
     /// Σ b over points and outputs.
@@ -48,28 +47,51 @@ pub struct LayerSums {
     pub floored: usize,
 }
 
+/// Sums of second order: on the whitened scale where inputs are known, on that of kernel values where they are random.
+#[derive(Debug, Clone)]
+pub enum Second {
+    /// Of known inputs.
+    Known {
+        /// S̄ = Σ b t tᵀ, M × M per output; the upper triangle has meaning.
+        cov: Vec<Mat>,
+        /// Σ t̄ tᵀ = −LᵀL̄, M × M; the lower triangle has meaning.
+        cross: Mat,
+    },
+    /// Of random inputs.
+    Random {
+        /// Σ b Ψ₂ per output, packed, with room for vectors to write zeros past the end.
+        c: Vec<Vec<f64>>,
+    },
+}
+
 impl LayerSums {
     /// Zeros of the right shape.
     pub fn zeros(layer: &Layer, inputs: Inputs) -> Self {
         let (m, d_out) = (layer.n_inducing(), layer.dim_out);
-        Self {
-            a: Mat::zeros(d_out, m),
-            c: vec![vec![0.0; tri::packed_len(m) + PAD]; d_out],
-            outer: vec![Mat::zeros(m, m); d_out],
-            psi: match inputs {
-                Inputs::Known => PsiSums::without_pairs(m, layer.dim_in(), layer.kernel.n_params()),
-                Inputs::Random => PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
-            },
-            noise_var: 0.0,
-            floored: 0,
-        }
+        let (second, psi) = match inputs {
+            Inputs::Known => (
+                Second::Known { cov: vec![Mat::zeros(m, m); d_out], cross: Mat::zeros(m, m) },
+                PsiSums::without_pairs(m, layer.dim_in(), layer.kernel.n_params()),
+            ),
+            Inputs::Random => (
+                Second::Random { c: vec![vec![0.0; tri::packed_len(m) + PAD]; d_out] },
+                PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
+            ),
+        };
+        Self { a: Mat::zeros(d_out, m), outer: vec![Mat::zeros(m, m); d_out], second, psi, noise_var: 0.0, floored: 0 }
     }
 
     /// Sets everything to zero, keeping the allocations.
     pub fn clear(&mut self) {
         self.a.fill_zero();
-        self.c.iter_mut().for_each(|c| c.fill(0.0));
         self.outer.iter_mut().for_each(Mat::fill_zero);
+        match &mut self.second {
+            Second::Known { cov, cross } => {
+                cov.iter_mut().for_each(Mat::fill_zero);
+                cross.fill_zero();
+            }
+            Second::Random { c } => c.iter_mut().for_each(|c| c.fill(0.0)),
+        }
         self.psi.clear();
         self.noise_var = 0.0;
         self.floored = 0;
@@ -78,26 +100,23 @@ impl LayerSums {
     /// Adds another block's sums.
     pub fn add(&mut self, other: &LayerSums) {
         self.a.add_scaled(1.0, &other.a);
-        for (mine, theirs) in self.c.iter_mut().zip(&other.c) {
-            axpy(1.0, theirs, mine);
-        }
-        for (mine, theirs) in self.outer.iter_mut().zip(&other.outer) {
-            mine.add_scaled(1.0, theirs);
+        add_all(&mut self.outer, &other.outer);
+        match (&mut self.second, &other.second) {
+            (Second::Known { cov, cross }, Second::Known { cov: other_cov, cross: other_cross }) => {
+                add_all(cov, other_cov);
+                cross.add_scaled(1.0, other_cross);
+            }
+            (Second::Random { c }, Second::Random { c: other }) => {
+                c.iter_mut().zip(other).for_each(|(mine, theirs)| axpy(1.0, theirs, mine));
+            }
+            _ => unreachable!("blocks of one layer have the same kind of inputs"),
         }
         self.psi.add(&other.psi);
         self.noise_var += other.noise_var;
         self.floored += other.floored;
     }
+}
 
-    /// Σ g̃ g̃ᵀ of output `d` as a full symmetric matrix.
-    pub fn outer_full(&self, d: usize, full: &mut Mat) {
-        full.clone_from(&self.outer[d]);
-        mirror(full, Part::Upper);
-    }
-
-    /// Σ b Ψ₂ of output `d` as a full symmetric matrix.
-    pub fn c_full(&self, d: usize, full: &mut Mat) {
-        full.reshape(self.a.cols(), self.a.cols());
-        tri::unpack(&self.c[d], full);
-    }
+fn add_all(mine: &mut [Mat], theirs: &[Mat]) {
+    mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.add_scaled(1.0, theirs));
 }
