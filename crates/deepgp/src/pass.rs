@@ -4,7 +4,7 @@
 //! their Ψ₂ is in cache. Nothing of the size of the data is kept: a block adds to the [`Sums`] of its slot, and slots are
 //! added in order, so that the result does not depend on how many threads shared the work.
 
-use crate::layer::{Inducing, Inputs, KnownTape, LayerSums, Projection, RandomTape};
+use crate::layer::{Inducing, Inputs, KnownTape, LayerSums, Projection, RandomTape, Wanted};
 use crate::likelihood::{Observation, TiltedBar};
 use crate::linalg::Mat;
 use crate::network::DeepGp;
@@ -140,6 +140,8 @@ pub struct Pass<'a> {
     pub projections: &'a [Projection],
     /// The power α of log Z.
     pub alpha: f64,
+    /// What the sums are for.
+    pub wanted: Wanted,
 }
 
 impl Pass<'_> {
@@ -189,7 +191,8 @@ impl Pass<'_> {
             }
         }
         let bar = (&*mean_bar, &*var_bar);
-        known.backward(&layers[0], &self.inducing[0], &self.projections[0], x_block, bar, &mut sums.layers[0]);
+        let sums_below = &mut sums.layers[0];
+        known.backward(&layers[0], &self.inducing[0], &self.projections[0], x_block, bar, self.wanted, sums_below);
         for (tape, sums) in random.iter_mut().zip(&mut sums.layers[1..]) {
             tape.end_block(sums);
         }

@@ -6,7 +6,7 @@
 use deepgp::gauss::{Factor, Moments};
 use deepgp::infer::{self, Batch, Inference, Root, Settings, energy, site};
 use deepgp::kernel::{Eq, Kernel, KernelGrad, Law, Psi};
-use deepgp::layer::{Inducing, Inputs, KnownTape, Layer, Mean, Projection, ProjectionBack, RandomTape};
+use deepgp::layer::{Inducing, Inputs, KnownTape, Layer, Mean, Projection, ProjectionBack, RandomTape, Wanted};
 use deepgp::likelihood::{Gaussian, Likelihood, Observation, Probit, TiltedBar};
 use deepgp::linalg::{Jitter, Mat, Op, mul, tri};
 use deepgp::network::DeepGp;
@@ -368,16 +368,20 @@ fn tilted_moments_of_single_points() {
     for_all(|name, f| {
         let cavity = f.cavity();
         let projections = f.projections(&cavity);
-        let pass = Pass { model: &f.model, inducing: &f.inducing, projections: &projections, alpha: f.alpha };
+        let pass =
+            |wanted| Pass { model: &f.model, inducing: &f.inducing, projections: &projections, alpha: f.alpha, wanted };
         let mut ws = Workspace::new(&f.model, 1);
         for entry in f.output("ep").as_array().into_iter().flatten() {
             let point = entry["point"].as_u64().expect("point") as usize;
-            let mut sums = Sums::zeros(&f.model);
-            pass.run(&f.x, &f.y, &[point], &mut ws, &mut sums);
+            let (mut sums, mut for_sites) = (Sums::zeros(&f.model), Sums::zeros(&f.model));
+            pass(Wanted::Gradient).run(&f.x, &f.y, &[point], &mut ws, &mut sums);
+            pass(Wanted::Sites).run(&f.x, &f.y, &[point], &mut ws, &mut for_sites);
             for (l, inducing) in f.inducing.iter().enumerate() {
                 let (chol_l, l_inv) = (&inducing.chol.l(), inducing.chol.l_inv());
                 let mut back = ProjectionBack::default();
                 Projection::adjoint(inducing, &cavity[l], &sums.layers[l], &mut back);
+                let mut sites = ProjectionBack::default();
+                Projection::adjoint(inducing, &cavity[l], &for_sites.layers[l], &mut sites);
                 for (d, bar) in back.bars.iter().enumerate() {
                     let at = format!("{name} point {point} layer {l} output {d}");
                     let check = |what: &str, found: &Mat| {
@@ -393,8 +397,7 @@ fn tilted_moments_of_single_points() {
 
                     // μ + V g and V − V P V
                     let q = &cavity[l][d];
-                    let mut p = Mat::default();
-                    site::curvature(&back, d, &mut p);
+                    let p = sites.curvature[d].clone();
                     let mut mean = product(&q.cov, Op::Id, &column(&bar.mean), Op::Id);
                     mean.add_scaled(1.0, &column(&q.mean));
                     let mut cov = q.cov.clone();

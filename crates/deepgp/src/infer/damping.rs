@@ -105,7 +105,9 @@ pub(super) fn damped(
     let mut damping = step;
     for halvings in 0..=MAX_HALVINGS {
         candidate(damping, &mut room.factor);
-        if room.factor.is_finite() && room.factor.log_partition(LEAST_PIVOT, &mut room.root).is_ok() {
+        let log_partition = room.factor.log_partition(LEAST_PIVOT, &mut room.root);
+        if let (true, Ok(log_partition)) = (room.factor.is_finite(), log_partition) {
+            room.log_partition = log_partition;
             if halvings > 0 {
                 events.push(Event::DampingShrunk { layer, output, damping });
             }
@@ -122,12 +124,14 @@ pub(super) fn damped(
 pub(super) struct Room {
     /// The candidate.
     pub factor: Factor,
+    /// φ of prior × candidate.
+    pub log_partition: f64,
     root: PivotScratch,
 }
 
 impl Default for Room {
     fn default() -> Self {
-        Self { factor: Factor::zeros(0), root: PivotScratch::default() }
+        Self { factor: Factor::zeros(0), log_partition: 0.0, root: PivotScratch::default() }
     }
 }
 

@@ -8,7 +8,7 @@
 use super::{Batch, Event, Inference, State, Step, Workspace, all_moments, energy, floor_events};
 use crate::error::Result;
 use crate::gauss::{Factor, MomentsBar};
-use crate::layer::Projection;
+use crate::layer::{Projection, Wanted};
 use crate::linalg::{Cholesky, Mat, Op, mul, tri};
 use crate::network::DeepGp;
 use crate::pass::Pass;
@@ -144,7 +144,8 @@ pub(super) fn sep_energy(
     let posterior = all_moments(factors, 1.0)?;
     ws.project(factors, share)?;
     let Workspace { context, cavity, projections, backs, pass, sums, phi, .. } = &mut *ws;
-    Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, batch.rows, pass, sums);
+    Pass { model, inducing: &context.inducing, projections, alpha, wanted: Wanted::Gradient }
+        .run(batch.x, batch.y, batch.rows, pass, sums);
 
     let mut factor_bars = Vec::with_capacity(factors.len());
     for (l, inducing) in context.inducing.iter().enumerate() {

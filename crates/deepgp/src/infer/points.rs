@@ -44,9 +44,7 @@ pub(super) fn step(
         used += 1;
         for (l, back) in ws.backs.iter().enumerate() {
             for (d, bar) in back.bars.iter().enumerate() {
-                let (cavity, p) = (&ws.cavity[l][d], &mut ws.sites[l][d].precision);
-                site::curvature(back, d, p);
-                match site::exact(cavity, p, &bar.mean) {
+                match site::exact(&ws.cavity[l][d], &back.curvature[d], &bar.mean) {
                     Ok(site) => state.put_site(row, (l, d), &site, alpha, rho, &mut ws.room, &mut events),
                     Err(_) => events.push(Event::PointSkipped { row, layer: l, output: d }),
                 }

@@ -6,10 +6,11 @@
 //! Reference: Bui et al. (2015), section 3, with (Λ_n, η_n) from [`super::site`].
 
 use super::damping::damped;
+use super::workspace::Remembered;
 use super::{Batch, Event, Inference, Site, State, Step, Workspace, energy, floor_events, site};
 use crate::error::Result;
 use crate::gauss::Factor;
-use crate::layer::Projection;
+use crate::layer::{Projection, Wanted};
 use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::pass::Pass;
@@ -58,6 +59,7 @@ fn commit(state: &mut State, whole: f64, ws: &mut Workspace, events: &mut Vec<Ev
             let candidate = |rho: f64, out: &mut Factor| out.combine(1.0 - rho, factor, rho * weight, site);
             if damped((l, d), rho, candidate, &mut ws.room, events) {
                 std::mem::swap(factor, &mut ws.room.factor);
+                ws.remembered[l][d] = Remembered::new(factor, ws.room.log_partition);
             }
         }
     }
@@ -67,7 +69,8 @@ fn commit(state: &mut State, whole: f64, ws: &mut Workspace, events: &mut Vec<Ev
 fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace) {
     let Workspace { context, cavity, projections, backs, pass, sums, phi, sites, site_counts, .. } = ws;
     site_counts.iter_mut().flatten().for_each(|n| *n = batch.rows.len());
-    Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, batch.rows, pass, sums);
+    Pass { model, inducing: &context.inducing, projections, alpha, wanted: Wanted::Sites }
+        .run(batch.x, batch.y, batch.rows, pass, sums);
     for (l, inducing) in context.inducing.iter().enumerate() {
         let back = &mut backs[l];
         Projection::adjoint(inducing, &cavity[l], &sums.layers[l], back);
@@ -84,13 +87,11 @@ fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace,
     ws.sites.iter_mut().flatten().for_each(Factor::clear);
     ws.phi.iter_mut().for_each(Mat::fill_zero);
     ws.sums.clear();
-    let mut p = Mat::default();
     for &row in batch.rows {
         ws.visit_point(model, alpha, batch, row);
         for (l, back) in ws.backs.iter().enumerate() {
             for (d, bar) in back.bars.iter().enumerate() {
-                site::curvature(back, d, &mut p);
-                match site::exact(&ws.cavity[l][d], &p, &bar.mean) {
+                match site::exact(&ws.cavity[l][d], &back.curvature[d], &bar.mean) {
                     Ok(site) => {
                         ws.sites[l][d].add_scaled(1.0, &site);
                         ws.site_counts[l][d] += 1;

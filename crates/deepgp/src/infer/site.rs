@@ -13,16 +13,10 @@ use crate::gauss::{Factor, Moments};
 use crate::layer::ProjectionBack;
 use crate::linalg::{Cholesky, Mat, Op, dot, mul};
 
-/// Σ P = Σ g gᵀ − 2 Σ G of output `d`, for one point or for many, into `p`.
-pub fn curvature(back: &ProjectionBack, d: usize, p: &mut Mat) {
-    p.clone_from(&back.outer[d]);
-    p.add_scaled(-2.0, &back.bars[d].cov);
-}
-
 /// The first-order site of output `d`, for one point or summed over many: Λ = P, η = g + P μ.
 pub fn first_order(cavity: &Moments, back: &ProjectionBack, d: usize, site: &mut Factor) {
     let Factor { precision: p, linear } = site;
-    curvature(back, d, p);
+    p.clone_from(&back.curvature[d]);
     linear.clear();
     linear.extend(back.bars[d].mean.iter().enumerate().map(|(i, g)| g + dot(p.row(i), &cavity.mean)));
 }

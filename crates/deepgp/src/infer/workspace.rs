@@ -3,8 +3,8 @@
 use super::{Batch, Event, damping};
 use crate::error::{Error, Result};
 use crate::gauss::{self, Factor, Moments};
-use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack};
-use crate::linalg::{Jitter, Mat};
+use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack, Wanted};
+use crate::linalg::{Jitter, Mat, sum};
 use crate::network::{DeepGp, Gradient};
 use crate::pass::{self, Pass, Sums};
 
@@ -28,6 +28,8 @@ pub struct Workspace {
     pub(super) site_counts: Vec<Vec<usize>>,
     pub(super) room: damping::Room,
     pub(super) root: gauss::PivotScratch,
+    /// Per layer and output.
+    pub(super) remembered: Vec<Vec<Remembered>>,
     pub(super) gradient: Gradient,
 }
 
@@ -55,6 +57,7 @@ impl Workspace {
             site_counts: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
             room: damping::Room::default(),
             root: gauss::PivotScratch::default(),
+            remembered: layers.iter().map(|l| vec![Remembered::default(); l.dim_out]).collect(),
             gradient: Gradient::zeros(model),
         }
     }
@@ -107,7 +110,13 @@ impl Workspace {
     /// derivatives in the cavities' moments stand in `backs`. Returns log Z.
     pub(super) fn visit_point(&mut self, model: &DeepGp, alpha: f64, batch: Batch<'_>, row: usize) -> f64 {
         let Self { context, cavity, projections, backs, pass, sums, own, phi, .. } = self;
-        Pass { model, inducing: &context.inducing, projections, alpha }.run(batch.x, batch.y, &[row], pass, own);
+        Pass { model, inducing: &context.inducing, projections, alpha, wanted: Wanted::Sites }.run(
+            batch.x,
+            batch.y,
+            &[row],
+            pass,
+            own,
+        );
         sums.add(own);
         for (l, inducing) in context.inducing.iter().enumerate() {
             Projection::adjoint(inducing, &cavity[l], &own.layers[l], &mut backs[l]);
@@ -121,7 +130,10 @@ impl Workspace {
         let mut sum = 0.0;
         for (l, factors) in factors.iter().enumerate() {
             for (d, factor) in factors.iter().enumerate() {
-                sum += factor.log_partition(0.0, &mut self.root).map_err(|e| e.in_output(d).in_layer(l))?;
+                sum += match self.remembered[l][d].of(factor) {
+                    Some(phi) => phi,
+                    None => factor.log_partition(0.0, &mut self.root).map_err(|e| e.in_output(d).in_layer(l))?,
+                };
             }
         }
         Ok(sum)
@@ -138,6 +150,29 @@ impl Workspace {
         gradient.likelihood.clone_from(&sums.likelihood);
         gradient.to_free(model, scale)
     }
+}
+
+/// φ of a factor that a step has just left behind: the next one asks for it again.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Remembered {
+    phi: f64,
+    /// By which the factor is told from one that something else has put in its place.
+    sums: Option<(f64, f64)>,
+}
+
+impl Remembered {
+    pub(super) fn new(factor: &Factor, phi: f64) -> Self {
+        Self { phi, sums: Some(sums_of(factor)) }
+    }
+
+    /// φ, if it is that of this factor.
+    fn of(&self, factor: &Factor) -> Option<f64> {
+        (self.sums? == sums_of(factor)).then_some(self.phi)
+    }
+}
+
+fn sums_of(factor: &Factor) -> (f64, f64) {
+    (sum(factor.precision.as_slice()), sum(&factor.linear))
 }
 
 /// What a step or a prediction needs of the hyperparameters alone.

@@ -5,7 +5,7 @@
 //! ```
 //! on the whitened scale of N(μ, S), where nothing is amplified however close to singular K_zz is.
 
-use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR};
+use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR, Wanted};
 use crate::kernel::Law;
 use crate::linalg::tile::{Left, Part, product};
 use crate::linalg::{Mat, dot};
@@ -69,8 +69,9 @@ impl KnownTape {
     ///
     /// ```text
     /// t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t       k̄ = L⁻ᵀ t̄       LᵀL̄ = −Σ t̄ tᵀ
-    /// g = a t       S̄ = Σ b t tᵀ
+    /// g = a t       Σ P = Σ (a² − 2b) t tᵀ  or  S̄ = Σ b t tᵀ, whichever is wanted
     /// ```
+    #[expect(clippy::too_many_arguments, reason = "the arguments of `forward`, its adjoint, and what receives it")]
     pub fn backward(
         &mut self,
         layer: &Layer,
@@ -78,6 +79,7 @@ impl KnownTape {
         projection: &Projection,
         x: &Mat,
         bar: (&Mat, &Mat),
+        wanted: Wanted,
         sums: &mut LayerSums,
     ) {
         let (mean_bar, var_bar) = bar;
@@ -87,7 +89,7 @@ impl KnownTape {
         product(&mut sums.a, true, Left::transposed(mean_bar, full), (t, full), full);
         // t̄ = mean_bar · μ, then 2 b (S − I) t
         product(&mut self.t_bar, false, Left::plain(mean_bar, full), (&projection.mean, full), full);
-        let Second::Known { cov, cross } = &mut sums.second else {
+        let Second::Known { curvature, cov, cross } = &mut sums.second else {
             unreachable!("the sums of the first layer are those of known inputs");
         };
         for d in 0..d_out {
@@ -100,12 +102,17 @@ impl KnownTape {
                 let entries = self.t_bar.row_mut(n).iter_mut().zip(entries);
                 wide(|| entries.for_each(|(bar, (t_s, t))| *bar += twice_b * (t_s - t)));
             }
-            // S̄ = Σ b t tᵀ
-            weigh(&mut self.weighted, t, passed);
-            product(&mut cov[d], true, Left::transposed(&self.weighted, full), (t, full), Part::Upper);
-            // Σ g gᵀ = Σ a² t tᵀ
-            weigh(&mut self.weighted, t, |n| mean_bar[(n, d)] * mean_bar[(n, d)]);
-            product(&mut sums.outer[d], true, Left::transposed(&self.weighted, full), (t, full), Part::Upper);
+            let second = match wanted {
+                Wanted::Sites => {
+                    weigh(&mut self.weighted, t, |n| mean_bar[(n, d)] * mean_bar[(n, d)] - 2.0 * passed(n));
+                    &mut curvature[d]
+                }
+                Wanted::Gradient => {
+                    weigh(&mut self.weighted, t, passed);
+                    &mut cov[d]
+                }
+            };
+            product(second, true, Left::transposed(&self.weighted, full), (t, full), Part::Upper);
         }
         product(cross, true, Left::transposed(&self.t_bar, full), (t, full), Part::Lower);
         product(&mut self.k_bar, false, Left::plain(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);

@@ -34,6 +34,15 @@ impl Inputs {
     }
 }
 
+/// What sums of second order are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Sites: Σ P.
+    Sites,
+    /// The gradient in the factors: S̄.
+    Gradient,
+}
+
 /// Mean function of a layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

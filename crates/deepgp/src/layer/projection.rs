@@ -34,11 +34,11 @@ pub struct Projection {
 pub struct ProjectionBack {
     /// ∂F/∂(μ, S) per output.
     pub bars: Vec<MomentsBar>,
-    /// Σ g gᵀ per output, g = ∂log Z/∂μ of a point.
-    pub outer: Vec<Mat>,
+    /// Σ P per output, P = g gᵀ − 2G with g = ∂log Z/∂μ and G = ∂log Z/∂S of a point.
+    pub curvature: Vec<Mat>,
     /// Φ = LᵀL̄; its lower triangle has meaning.
     pub phi: Mat,
-    c_bar: Mat,
+    full: Mat,
     half: Mat,
 }
 
@@ -97,36 +97,39 @@ impl Projection {
         }
     }
 
-    /// Adjoint: from sums over points to ∂F/∂(μ, S) and Σ g gᵀ per output and to Φ = LᵀL̄ of the layer, all into `back`.
+    /// Adjoint: from sums over points to ∂F/∂μ, ∂F/∂S and Σ P per output and to Φ = LᵀL̄ of the layer, all into `back`.
     ///
     /// ```text
-    /// μ̄ = L⁻¹ Ā        S̄ = L⁻¹ C̄ L⁻ᵀ        Φ = −Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)
+    /// μ̄ = L⁻¹ Ā     S̄ = L⁻¹ C̄ L⁻ᵀ     Σ P = L⁻¹ (Σ g̃ g̃ᵀ) L⁻ᵀ − 2 S̄     Φ = −Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)
     /// ```
-    /// where inputs are random; where they are known the sums are these already. All of it is on the whitened scale: forms
-    /// of Φ that pass through K⁻¹ are cheaper, and worthless where K is nearly singular.
+    /// where inputs are random; where they are known the sums are these already, as far as they were wanted. All of it is on
+    /// the whitened scale: forms of Φ that pass through K⁻¹ are cheaper, and worthless where K is nearly singular.
     pub fn adjoint(inducing: &Inducing, q: &[Moments], sums: &LayerSums, back: &mut ProjectionBack) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
-        let ProjectionBack { bars, outer, phi, c_bar, half } = back;
+        let ProjectionBack { bars, curvature, phi, full, half } = back;
         bars.resize_with(q.len(), MomentsBar::default);
-        outer.resize_with(q.len(), Mat::default);
-        for (d, bar) in bars.iter_mut().enumerate() {
+        curvature.resize_with(q.len(), Mat::default);
+        for (d, (bar, p)) in bars.iter_mut().zip(curvature).enumerate() {
             bar.log_partition = 0.0;
             bar.mean.clear();
-            c_bar.clone_from(&sums.outer[d]);
-            mirror(c_bar, Part::Upper);
             match &sums.second {
-                Second::Known { cov, .. } => {
+                Second::Known { curvature, cov, .. } => {
                     bar.mean.extend_from_slice(sums.a.row(d));
-                    std::mem::swap(&mut outer[d], c_bar);
-                    bar.cov.clone_from(&cov[d]);
-                    mirror(&mut bar.cov, Part::Upper);
+                    for (out, sum) in [(p, &curvature[d]), (&mut bar.cov, &cov[d])] {
+                        out.clone_from(sum);
+                        mirror(out, Part::Upper);
+                    }
                 }
-                Second::Random { c } => {
+                Second::Random { outer, c } => {
                     bar.mean.extend((0..m).map(|i| dot(&l_inv.row(i)[..=i], &sums.a.row(d)[..=i])));
-                    whiten(inducing, c_bar, half, &mut outer[d]);
-                    tri::unpack(&c[d], c_bar);
-                    whiten(inducing, c_bar, half, &mut bar.cov);
+                    full.reshape(m, m);
+                    tri::unpack(&c[d], full);
+                    whiten(inducing, full, half, &mut bar.cov);
+                    full.clone_from(&outer[d]);
+                    mirror(full, Part::Upper);
+                    whiten(inducing, full, half, p);
+                    p.add_scaled(-2.0, &bar.cov);
                 }
             }
         }

@@ -131,7 +131,7 @@ impl RandomTape {
         sums: &mut LayerSums,
     ) {
         let (n, d_out) = (self.n, layer.dim_out);
-        let Second::Random { c } = &mut sums.second else {
+        let Second::Random { c, .. } = &mut sums.second else {
             unreachable!("the sums of a layer above the first are those of random inputs");
         };
         self.group_bar.clear(n);
@@ -201,7 +201,10 @@ impl RandomTape {
 
     /// Adds Σ g̃ g̃ᵀ of the block's points (upper triangle) and forgets them.
     pub fn end_block(&mut self, sums: &mut LayerSums) {
-        for (g, outer) in self.g.iter_mut().zip(&mut sums.outer).filter(|(g, _)| g.rows() > 0) {
+        let Second::Random { outer, .. } = &mut sums.second else {
+            unreachable!("the sums of a layer above the first are those of random inputs");
+        };
+        for (g, outer) in self.g.iter_mut().zip(outer).filter(|(g, _)| g.rows() > 0) {
             product(outer, true, Left::transposed(g, Part::Full), (g, Part::Full), Part::Upper);
             g.reset(0, 0);
         }

@@ -35,9 +35,7 @@ impl LayerGrad {
 pub struct LayerSums {
     /// Σ g̃, one row of M per output: g̃ = ∂log Z/∂A of a point where inputs are random, g = ∂log Z/∂μ where they are known.
     pub a: Mat,
-    /// Σ g̃ g̃ᵀ (or Σ g gᵀ), M × M per output; its upper triangle has meaning.
-    pub outer: Vec<Mat>,
-    /// Sums of second order.
+    /// Sums of second order, as far as they are wanted.
     pub second: Second,
     /// What the kernel's adjoint gathers.
     pub psi: PsiSums,
@@ -52,6 +50,8 @@ pub struct LayerSums {
 pub enum Second {
     /// Of known inputs.
     Known {
+        /// Σ P = Σ (a² − 2b) t tᵀ, M × M per output; the upper triangle has meaning.
+        curvature: Vec<Mat>,
         /// S̄ = Σ b t tᵀ, M × M per output; the upper triangle has meaning.
         cov: Vec<Mat>,
         /// Σ t̄ tᵀ = −LᵀL̄, M × M; the lower triangle has meaning.
@@ -59,6 +59,8 @@ pub enum Second {
     },
     /// Of random inputs.
     Random {
+        /// Σ g̃ g̃ᵀ, M × M per output; the upper triangle has meaning.
+        outer: Vec<Mat>,
         /// Σ b Ψ₂ per output, packed, with room for vectors to write zeros past the end.
         c: Vec<Vec<f64>>,
     },
@@ -68,29 +70,32 @@ impl LayerSums {
     /// Zeros of the right shape.
     pub fn zeros(layer: &Layer, inputs: Inputs) -> Self {
         let (m, d_out) = (layer.n_inducing(), layer.dim_out);
+        let squares = || vec![Mat::zeros(m, m); d_out];
         let (second, psi) = match inputs {
             Inputs::Known => (
-                Second::Known { cov: vec![Mat::zeros(m, m); d_out], cross: Mat::zeros(m, m) },
+                Second::Known { curvature: squares(), cov: squares(), cross: Mat::zeros(m, m) },
                 PsiSums::without_pairs(m, layer.dim_in(), layer.kernel.n_params()),
             ),
             Inputs::Random => (
-                Second::Random { c: vec![vec![0.0; tri::packed_len(m) + PAD]; d_out] },
+                Second::Random { outer: squares(), c: vec![vec![0.0; tri::packed_len(m) + PAD]; d_out] },
                 PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
             ),
         };
-        Self { a: Mat::zeros(d_out, m), outer: vec![Mat::zeros(m, m); d_out], second, psi, noise_var: 0.0, floored: 0 }
+        Self { a: Mat::zeros(d_out, m), second, psi, noise_var: 0.0, floored: 0 }
     }
 
     /// Sets everything to zero, keeping the allocations.
     pub fn clear(&mut self) {
         self.a.fill_zero();
-        self.outer.iter_mut().for_each(Mat::fill_zero);
         match &mut self.second {
-            Second::Known { cov, cross } => {
-                cov.iter_mut().for_each(Mat::fill_zero);
+            Second::Known { curvature, cov, cross } => {
+                curvature.iter_mut().chain(cov).for_each(Mat::fill_zero);
                 cross.fill_zero();
             }
-            Second::Random { c } => c.iter_mut().for_each(|c| c.fill(0.0)),
+            Second::Random { outer, c } => {
+                outer.iter_mut().for_each(Mat::fill_zero);
+                c.iter_mut().for_each(|c| c.fill(0.0));
+            }
         }
         self.psi.clear();
         self.noise_var = 0.0;
@@ -100,13 +105,14 @@ impl LayerSums {
     /// Adds another block's sums.
     pub fn add(&mut self, other: &LayerSums) {
         self.a.add_scaled(1.0, &other.a);
-        add_all(&mut self.outer, &other.outer);
         match (&mut self.second, &other.second) {
-            (Second::Known { cov, cross }, Second::Known { cov: other_cov, cross: other_cross }) => {
-                add_all(cov, other_cov);
-                cross.add_scaled(1.0, other_cross);
+            (Second::Known { curvature, cov, cross }, Second::Known { curvature: p, cov: s, cross: x }) => {
+                add_all(curvature, p);
+                add_all(cov, s);
+                cross.add_scaled(1.0, x);
             }
-            (Second::Random { c }, Second::Random { c: other }) => {
+            (Second::Random { outer, c }, Second::Random { outer: o, c: other }) => {
+                add_all(outer, o);
                 c.iter_mut().zip(other).for_each(|(mine, theirs)| axpy(1.0, theirs, mine));
             }
             _ => unreachable!("blocks of one layer have the same kind of inputs"),
