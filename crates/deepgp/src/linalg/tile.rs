@@ -352,8 +352,8 @@ impl Product {
             let at = self.out.add(i * self.out_stride + j);
             match self.mode {
                 Mode::Set => {}
-                Mode::Add => add_to::<L, R, C>(&mut acc, at, self.out_stride, tail),
-                Mode::Subtract => subtract_from::<L, R, C>(&mut acc, at, self.out_stride, tail),
+                Mode::Add => combine::<L, R, C>(&mut acc, at, self.out_stride, tail, |old, new| L::add(old, new)),
+                Mode::Subtract => combine::<L, R, C>(&mut acc, at, self.out_stride, tail, |old, new| L::sub(old, new)),
             }
             store::<L, R, C>(acc, at, self.out_stride, tail);
         }
@@ -385,13 +385,14 @@ unsafe fn substitute<L: Lanes, const R: usize, const C: usize>(
     }
 }
 
-/// Adds R × C vectors from memory.
+/// acc ← f(old, acc) with R × C vectors of old values from memory.
 #[inline(always)]
-unsafe fn add_to<L: Lanes, const R: usize, const C: usize>(
+unsafe fn combine<L: Lanes, const R: usize, const C: usize>(
     acc: &mut [[L::V; C]; R],
     from: *const f64,
     stride: usize,
     tail: usize,
+    f: impl Fn(L::V, L::V) -> L::V,
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
@@ -399,27 +400,7 @@ unsafe fn add_to<L: Lanes, const R: usize, const C: usize>(
             for (c, v) in row.iter_mut().enumerate() {
                 let at = from.add(r * stride + c * L::N);
                 let old = if c + 1 == C && tail > 0 { L::load_part(at, tail) } else { L::load(at) };
-                *v = L::add(old, *v);
-            }
-        }
-    }
-}
-
-/// Loads R × C vectors, subtracts `acc`.
-#[inline(always)]
-unsafe fn subtract_from<L: Lanes, const R: usize, const C: usize>(
-    acc: &mut [[L::V; C]; R],
-    from: *const f64,
-    stride: usize,
-    tail: usize,
-) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        for (r, row) in acc.iter_mut().enumerate() {
-            for (c, v) in row.iter_mut().enumerate() {
-                let at = from.add(r * stride + c * L::N);
-                let old = if c + 1 == C && tail > 0 { L::load_part(at, tail) } else { L::load(at) };
-                *v = L::sub(old, *v);
+                *v = f(old, *v);
             }
         }
     }
@@ -472,7 +453,7 @@ impl Job for Factor {
                         unsafe {
                             let left = Strided { data: a.add(i), row: 1, inner: m };
                             let mut acc = accumulate::<L, $r, $c>(left, a.add(j), m, panel.start..i, tail);
-                            subtract_from::<L, $r, $c>(&mut acc, a.add(i * m + j), m, tail);
+                            combine::<L, $r, $c>(&mut acc, a.add(i * m + j), m, tail, |old, new| L::sub(old, new));
                             if tile == 0 {
                                 // The block on the diagonal: factor it by scalars before its rows are solved.
                                 store::<L, $r, $c>(acc, a.add(i * m + j), m, tail);
@@ -570,7 +551,7 @@ impl Job for Solve {
                             let left = Strided { data: u.add(i), row: 1, inner: m };
                             let mut acc =
                                 accumulate::<L, $r, $c>(left, x.add(j), m, j.min(i).max(panel.start)..i, tail);
-                            subtract_from::<L, $r, $c>(&mut acc, x.add(i * m + j), m, tail);
+                            combine::<L, $r, $c>(&mut acc, x.add(i * m + j), m, tail, |old, new| L::sub(old, new));
                             substitute::<L, $r, $c>(&mut acc, u.add(i * m + i), m, inv_diag.add(i));
                             store::<L, $r, $c>(acc, x.add(i * m + j), m, tail);
                         }
