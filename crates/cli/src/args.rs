@@ -74,6 +74,9 @@ pub struct Speed {
     /// may be given several times. Takes the place of the grid.
     #[arg(long, value_name = "SCRIPT=PYTHON")]
     pub peer: Vec<String>,
+    /// Only train for exactly this many steps at each size, without a clock: for tools that count instructions.
+    #[arg(long)]
+    pub steps: Option<usize>,
     /// Steps that a peer is timed for.
     #[arg(long, default_value_t = 300)]
     pub peer_steps: usize,

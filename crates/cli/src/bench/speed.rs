@@ -53,6 +53,9 @@ pub fn speed(args: &Speed) -> Result<()> {
         return super::peers::compare(args);
     }
     let networks = args.hidden.iter().map(|text| widths(text)).collect::<Result<Vec<_>>>()?;
+    if let Some(steps) = args.steps {
+        return count_steps(args, &networks, steps);
+    }
     eprintln!(
         "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11} {:>11} {:>7} {:>12} {:>8}",
         "widths", "M", "batch", "N", "threads", "µs/step", "ceiling µs", "share", "rows/s", "peak MB"
@@ -103,8 +106,25 @@ pub(super) struct Timing {
     ceilings: Ceilings,
 }
 
-/// Times steps and predictions for so many seconds, and the ceilings by turns with the steps.
-pub(super) fn time_sizes(sizes: Sizes<'_>, seconds: f64) -> Result<Timing> {
+/// Trains for so many steps at each size and does nothing else, so that instructions can be counted.
+fn count_steps(args: &Speed, networks: &[Vec<usize>], steps: usize) -> Result<()> {
+    for hidden in networks {
+        for &inducing in &args.inducing {
+            for &batch in &args.batch {
+                let sizes =
+                    Sizes { rows: args.rows, inputs: args.inputs, hidden, inducing, batch, threads: args.threads };
+                with_trainer(sizes, |trainer, _| {
+                    run_for(trainer, steps);
+                    Ok(())
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Calls `body` with a run of the given sizes on generated data, and its inputs.
+fn with_trainer<R>(sizes: Sizes<'_>, body: impl FnOnce(&mut Trainer<'_>, &Mat) -> Result<R>) -> Result<R> {
     let (x, y) = builtin::ripple(sizes.rows, sizes.inputs, 0.1, 1);
     let architecture = Architecture {
         hidden: sizes.hidden.to_vec(),
@@ -117,19 +137,26 @@ pub(super) fn time_sizes(sizes: Sizes<'_>, seconds: f64) -> Result<Timing> {
     let (net, _) = network(&x, likelihood, &architecture, &mut rng)?;
     let settings =
         Settings { iterations: usize::MAX, batch_size: sizes.batch, threads: sizes.threads, ..Settings::default() };
-    let mut trainer = Trainer::new(net, &x, &y, settings)?;
+    body(&mut Trainer::new(net, &x, &y, settings)?, &x)
+}
 
+/// Times steps and predictions for so many seconds, and the ceilings by turns with the steps.
+pub(super) fn time_sizes(sizes: Sizes<'_>, seconds: f64) -> Result<Timing> {
+    with_trainer(sizes, |trainer, x| time(trainer, x, seconds))
+}
+
+fn time(trainer: &mut Trainer<'_>, x: &Mat, seconds: f64) -> Result<Timing> {
     // Chunks of steps between measurements of the ceilings, so that both see the same machine; medians of each.
     let (mut steps, mut ceilings) = (Vec::new(), Vec::new());
-    run_for(&mut trainer, 20);
+    run_for(trainer, 20);
     let mut chunk = 1;
-    while chunk < 1000 && timed(|| run_for(&mut trainer, chunk)) < 0.005 {
+    while chunk < 1000 && timed(|| run_for(trainer, chunk)) < 0.005 {
         chunk *= 2;
     }
     let started = Instant::now();
     while started.elapsed().as_secs_f64() < seconds || steps.len() < 3 {
         ceilings.push(measure_ceilings());
-        steps.push(timed(|| run_for(&mut trainer, chunk)) / chunk as f64);
+        steps.push(timed(|| run_for(trainer, chunk)) / chunk as f64);
     }
 
     let predictor = trainer.predictor()?;
