@@ -23,7 +23,7 @@ impl Model {
     /// # Errors
     /// What the data or the configuration are refused for; see [`deepgp::Error`].
     pub fn fit(x: &Mat, y: &Mat, config: &Config, observer: &mut dyn Observer) -> Result<(Self, Outcome)> {
-        let data = Prepared::new(x, y)?;
+        let data = Prepared::new(x.clone(), y.clone())?;
         let mut trainer = data.trainer(config)?;
         let outcome = trainer.run(observer);
         let fitted = trainer.fitted();
