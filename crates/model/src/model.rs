@@ -2,7 +2,8 @@
 
 use crate::config::Config;
 use crate::prepared::Prepared;
-use crate::scores::Scores;
+use crate::scores::{ScoreTally, Scores};
+use deepgp::likelihood::Likelihood;
 use deepgp::linalg::Mat;
 use deepgp::predict::{Moments, Prediction, Predictor};
 use deepgp::train::{Fitted, Observer, Outcome};
@@ -90,6 +91,21 @@ impl Model {
     /// # Errors
     /// As [`Model::log_density`].
     pub fn score(&self, x: &Mat, y: &Mat) -> Result<Scores> {
-        Scores::new(&self.predict(x)?.y, y, &self.log_density(x, y)?)
+        let mut tally = ScoreTally::new();
+        self.tally(x, y, &mut tally)?;
+        tally.scores()
+    }
+
+    /// Adds raw rows to scores in the making.
+    ///
+    /// # Errors
+    /// As [`Model::log_density`].
+    pub fn tally(&self, x: &Mat, y: &Mat, tally: &mut ScoreTally) -> Result<()> {
+        let predicted = self.predict(x)?.y;
+        match self.predictor.fitted().model.likelihood() {
+            // The density is normal with the moments that are there already.
+            Likelihood::Gaussian(_) => tally.add_normal(&predicted, y),
+            _ => tally.add(&predicted, y, &self.log_density(x, y)?),
+        }
     }
 }
