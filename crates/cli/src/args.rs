@@ -105,7 +105,7 @@ pub struct Predict {
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Probability of the interval
-    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    #[arg(long, value_name = "P", default_value_t = 0.95, allow_negative_numbers = true)]
     pub interval: f64,
     /// Add the log density of each row's targets, in nats; rows without them stay empty
     #[arg(long)]

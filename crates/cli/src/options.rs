@@ -35,13 +35,13 @@ pub struct Options {
     #[serde(flatten)]
     pub model: ModelOptions,
     /// Passes over the data, instead of steps
-    #[arg(long, value_name = "E", conflicts_with = "iters", help_heading = "Training")]
+    #[arg(long, value_name = "E", allow_negative_numbers = true, conflicts_with = "iters", help_heading = "Training")]
     pub epochs: Option<f64>,
     /// Time to train for, such as 90s, 5m or 1h, instead of steps
     #[arg(long, value_name = "TIME", conflicts_with_all = ["iters", "epochs"], help_heading = "Training")]
     pub time: Option<Seconds>,
     /// Share of the rows that is held out, to choose the best moment of training and to score it; 0 for none [default: 0.1]
-    #[arg(long, value_name = "SHARE", help_heading = "Training")]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, help_heading = "Training")]
     pub valid: Option<f64>,
     /// The model file [default: model.deepgp]
     #[arg(long, short, value_name = "FILE")]
@@ -106,13 +106,13 @@ pub struct ModelOptions {
     #[arg(long, value_enum, value_name = "ENGINE", help_heading = "Training")]
     pub engine: Option<EngineName>,
     /// Power of power EP, in (0, 1] [default: 0.7]
-    #[arg(long, value_name = "POWER", help_heading = "Training")]
+    #[arg(long, value_name = "POWER", allow_negative_numbers = true, help_heading = "Training")]
     pub alpha: Option<f64>,
     /// Step of site updates, in (0, 1] [default: what suits the engine]
-    #[arg(long, value_name = "STEP", help_heading = "Training")]
+    #[arg(long, value_name = "STEP", allow_negative_numbers = true, help_heading = "Training")]
     pub damping: Option<f64>,
     /// Learning rate of Adam [default: 0.005]
-    #[arg(long, value_name = "RATE", help_heading = "Training")]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, help_heading = "Training")]
     pub lr: Option<f64>,
     /// Course of the learning rate [default: cosine]
     #[arg(long, value_enum, value_name = "COURSE", help_heading = "Training")]

@@ -31,9 +31,11 @@ pub fn run(args: &Predict) -> Result<()> {
     let targets = if args.log_density { Targets::Optional } else { Targets::Ignored };
     let n_rows = write_to(args.out.as_deref(), |out| {
         let mut n_rows = 0;
-        format.begin(out, &names)?;
         loaded.for_rows(&args.data, &args.table, targets, args.quiet, |batch| {
             let cells = cells(&loaded, batch, half_width, args.log_density)?;
+            if n_rows == 0 {
+                format.begin(out, &names)?;
+            }
             for (row, values) in batch.rows.iter().zip(&cells) {
                 format.row(out, &names, row + 1, values, n_rows == 0).context("cannot write the predictions")?;
                 n_rows += 1;

@@ -42,6 +42,11 @@ impl Scores {
         tally.add(predicted, y, log_density)?;
         tally.scores()
     }
+
+    /// Whether every score is a number: densities of extreme targets overflow.
+    pub fn is_finite(&self) -> bool {
+        [self.rmse, self.mae, self.mean_log_density, self.crps].iter().all(|score| score.is_finite())
+    }
 }
 
 /// Log density of each row of `y` under independent normals with the given moments.
@@ -226,6 +231,7 @@ mod tests {
         assert!((one(0.0, 1e300)?.rmse / 1e300 - 0.5_f64.sqrt()).abs() < 1e-12);
         assert!((one(0.0, 1e-300)?.rmse / 1e-300 - 0.5_f64.sqrt()).abs() < 1e-12);
         assert_eq!(one(0.0, 0.0)?.rmse, 0.0);
+        assert!(one(0.0, 1.0)?.is_finite() && !one(0.0, f64::NAN)?.is_finite());
         assert!(one(0.0, f64::NAN)?.rmse.is_nan() && one(0.0, f64::INFINITY)?.rmse == f64::INFINITY);
         Ok(())
     }

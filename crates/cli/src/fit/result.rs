@@ -23,6 +23,7 @@ pub struct Trained {
     /// Scores of simpler models on the held-out rows.
     pub baselines: Vec<(&'static str, Scores)>,
     notices: Vec<Notice>,
+    n_held_out: usize,
     termination: &'static str,
 }
 
@@ -46,7 +47,8 @@ impl Trained {
         let mut baselines = Vec::new();
         if data.held_out.len() > 0 {
             let (x, y) = (&data.held_out.x, &data.held_out.y);
-            saved.record.held_out = Some(saved.model()?.score(x, y)?);
+            // A file has no place for what is not a number.
+            saved.record.held_out = Some(saved.model()?.score(x, y)?).filter(Scores::is_finite);
             for (name, moments) in saved.baselines(x)? {
                 let mut tally = ScoreTally::new();
                 tally.add_normal(&moments, y)?;
@@ -54,7 +56,7 @@ impl Trained {
             }
         }
         let (notices, termination) = (data.notices.clone(), termination(outcome.termination, ending));
-        Ok(Self { saved, ending, baselines, notices, termination })
+        Ok(Self { saved, ending, baselines, notices, n_held_out: data.held_out.len(), termination })
     }
 
     /// For people.
@@ -86,6 +88,10 @@ impl Trained {
                 count(record.steps)
             ));
         }
+        if self.n_held_out > 0 && record.held_out.is_none() {
+            remarks
+                .push("scores of the held-out rows are not finite: the targets are too large or too small".to_owned());
+        }
         if record.n_events > 0 {
             remarks.push(format!("{} in training: {}", plural(record.n_events, "event"), kinds(&record.events)));
         }
@@ -112,7 +118,7 @@ impl Trained {
             "features": preprocessing.schema.feature_names(),
             "targets": preprocessing.schema.targets(),
             "rows": record.rows,
-            "held_out_rows": record.held_out.as_ref().map_or(0, |scores| scores.rows),
+            "held_out_rows": self.n_held_out,
             "steps": record.steps,
             "best_step": record.best_step,
             "seconds": record.seconds,
