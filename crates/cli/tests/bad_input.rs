@@ -220,7 +220,7 @@ fn models_and_tables_that_do_not_fit() {
     ];
     expect(&f, cases);
     let done = f.run("fit --resume model.deepgp --quiet");
-    assert!(done.code == 1 && done.complaint().contains("this is a model, not a checkpoint"), "{done:#?}");
+    assert!(done.code == 1 && done.complaint().contains("this is a model file, not a checkpoint"), "{done:#?}");
     let done = f.run("report model.deepgp homes.csv -o page.html --figures file --quiet");
     assert!(done.code == 1 && done.complaint().contains("cannot make the folder file"), "{done:#?}");
 }
