@@ -58,16 +58,15 @@ pub struct Options {
 /// How a text table is written; Parquet and Arrow need none of it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-#[command(next_help_heading = "Text tables")]
 pub struct TableOptions {
     /// Whether the first row holds the names of the columns [default: auto]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "auto|yes|no")]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "auto|yes|no", help_heading = "Text tables")]
     pub header: Option<HeaderName>,
     /// What stands between fields: a character, tab or space [default: found out]
-    #[arg(long, value_parser = delimiter, value_name = "C")]
+    #[arg(long, value_parser = delimiter, value_name = "C", help_heading = "Text tables")]
     pub delimiter: Option<char>,
     /// The decimal mark [default: point]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "point|comma")]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "point|comma", help_heading = "Text tables")]
     pub decimal: Option<DecimalName>,
 }
 
@@ -324,6 +323,39 @@ mod tests {
         assert!(fault("alpha = \n").starts_with("fit.toml, line 1: "));
         assert!(fault("iters = 5\ntime = 3\n").contains("'iters' and 'time' cannot both"));
         assert!(fault("zzzzzzzz = 1").contains("there are data, target"));
+    }
+
+    #[test]
+    fn help_tells_the_true_defaults() -> Result<()> {
+        let command = Options::augment_args(Command::new("fit"));
+        let plan = crate::plan::Plan::resolve(&Options { data: Some("t.csv".into()), ..Options::default() })?;
+        let settings = serde_json::to_value(plan.options())?;
+        let mut told = 0;
+        for argument in command.get_arguments() {
+            let (Some(name), Some(help)) = (argument.get_long(), argument.get_help()) else { continue };
+            let Some((_, default)) = help
+                .to_string()
+                .trim_end_matches(']')
+                .rsplit_once("[default: ")
+                .map(|(a, b)| (a.to_owned(), b.to_owned()))
+            else {
+                continue;
+            };
+            let expected = match &settings[name] {
+                serde_json::Value::Null => continue,
+                serde_json::Value::String(text) => text.clone(),
+                serde_json::Value::Array(list) => list.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+                value => value.to_string(),
+            };
+            let free = ["damping", "threads"].contains(&name);
+            assert!(
+                free || default == expected || default == format!("{}s", expected.trim_end_matches(".0")),
+                "--{name}: {default} is {expected}"
+            );
+            told += 1;
+        }
+        assert!(told >= 15, "only {told}");
+        Ok(())
     }
 
     #[test]

@@ -65,6 +65,9 @@ pub fn run(args: Fit) -> Result<u8> {
     }
     if is_interrupted {
         let hint = match plan.checkpoint_path() {
+            Some(path) if plan.data.as_os_str() == "-" => {
+                format!("pipe the same table again to go on: deepgp fit - --resume {}", path.display())
+            }
             Some(path) => format!("go on with: deepgp fit --resume {}", path.display()),
             None => "without checkpoints it cannot be resumed".to_owned(),
         };
@@ -170,6 +173,9 @@ fn check_out(plan: &Plan) -> Result<()> {
         if !head.is_empty() && !head.starts_with(b"\x89DGP") {
             bail!("{} exists and is no model; choose another --out, or remove it", out.display());
         }
+        if std::fs::metadata(out).is_ok_and(|m| m.permissions().readonly()) {
+            bail!("cannot write {}: it is read-only; choose another --out", out.display());
+        }
     }
     remove_leftovers(out)?;
     if let Some(path) = plan.checkpoint_path() {
@@ -210,6 +216,8 @@ pub fn train_on(
     // To find out now, and not in an hour, that the folder cannot be written to.
     watch.checkpoint(&trainer, 0)?;
     if signals.is_some() {
+        let (rows, features) = (plural(data.n_train(), "row"), plural(data.prepared.x().cols(), "feature"));
+        note(quiet, &format!("training on {rows} of {features}, {} held out", plural(data.held_out.len(), "row")));
         listen(&stop)?;
     }
     let outcome = trainer.run(&mut watch);

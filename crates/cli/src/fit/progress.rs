@@ -80,7 +80,8 @@ impl Display {
         let mut out = stderr().lock();
         // There is nobody to tell if that fails.
         let _ = match self.style {
-            Style::Line => write!(out, "\r\x1b[K{text}").and_then(|()| out.flush()),
+            // Clears the line, and has the terminal cut what does not fit instead of wrapping it.
+            Style::Line => write!(out, "\r\x1b[K\x1b[?7l{text}\x1b[?7h").and_then(|()| out.flush()),
             _ => writeln!(out, "{text}"),
         };
     }
@@ -93,18 +94,19 @@ impl Display {
     }
 }
 
+/// What matters most comes first, where terminals are narrow.
 fn line(standing: &Standing, speed: Option<(f64, f64)>) -> String {
     let Standing { step, steps, share, energy, held_out } = *standing;
     let mut text = match steps {
         Some(steps) => format!("step {}/{}", count(step), count(steps)),
         None => format!("step {} ({:.0} %)", count(step), 100.0 * share),
     };
+    if let Some((rate, left)) = speed {
+        text += &format!("  {} left  {} steps/s", duration(left), number(rate));
+    }
     text += &format!("  energy {}", number(energy));
     if let Some((rmse, log_density)) = held_out {
         text += &format!("  held-out RMSE {}, log density {}", number(rmse), number(log_density));
-    }
-    if let Some((rate, left)) = speed {
-        text += &format!("  {} steps/s  {} left", number(rate), duration(left));
     }
     text
 }
@@ -119,7 +121,7 @@ mod tests {
             Standing { step: 1200, steps: Some(4000), share: 0.3, energy: 123.456, held_out: Some((5.3, -3.01)) };
         assert_eq!(
             line(&standing, Some((850.0, 3.3))),
-            "step 1200/4000  energy 123.5  held-out RMSE 5.300, log density -3.010  850.0 steps/s  3.3 s left"
+            "step 1200/4000  3.3 s left  850.0 steps/s  energy 123.5  held-out RMSE 5.300, log density -3.010"
         );
         let by_clock = Standing { steps: None, held_out: None, ..standing };
         assert_eq!(line(&by_clock, None), "step 1200 (30 %)  energy 123.5");
