@@ -60,8 +60,9 @@ Examples:
   deepgp fit --resume homes.deepgp.checkpoint
   zcat big.csv.gz | deepgp fit - --target y --epochs 5 --batch 1000
 
-Ctrl-C stops training, saves the best model so far and keeps the checkpoint. The same command, data and seed give the
-same model to the last bit on the same machine, resumed or not, unless --time ends it.";
+Ctrl-C stops training, saves the best model so far and keeps the checkpoint.
+The same command, data and seed give the same model to the last bit on the
+same machine, resumed or not, unless --time ends it.";
 
 /// Options of `fit`.
 #[derive(Debug, ClapArgs)]
@@ -90,8 +91,9 @@ pub struct Fit {
 /// Options of `predict`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Columns: row (from 1), then for each target NAME_mean, NAME_std, NAME_lower and NAME_upper. The interval is that of a
-normal distribution with the predicted mean and deviation, noise included.
+Columns: row (from 1), then for each target NAME_mean, NAME_std, NAME_lower
+and NAME_upper. The interval is that of a normal distribution with the
+predicted mean and deviation, noise included.
 
 Examples:
   deepgp predict model.deepgp new.csv -o predictions.csv
@@ -124,8 +126,9 @@ pub struct Predict {
 /// Options of `score`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Compared with: constant, the normal distribution of the training targets, and linear, a linear model of the training
-rows. With several targets, errors and coverages are averages over them, the log density is joint.
+Compared with: constant, the normal distribution of the training targets, and
+linear, a linear model of the training rows. With several targets, errors and
+coverages are averages over them, and the log density is joint.
 
 Example:
   deepgp score model.deepgp test.csv --json")]
@@ -161,7 +164,7 @@ pub struct Show {
 Example:
   deepgp report model.deepgp test.csv -o report.html --figures figures
 
-Of very large tables a random choice of 50,000 rows is shown, and the page says so.")]
+Of large tables a random choice of 50,000 rows is shown; the page says so.")]
 pub struct Report {
     /// The model file
     pub model: PathBuf,

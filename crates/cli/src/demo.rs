@@ -4,7 +4,7 @@ use crate::args::Demo;
 use crate::fit::data::learn;
 use crate::fit::train_on;
 use crate::options::{ModelOptions, Options};
-use crate::out::{note, print, print_json, write_to};
+use crate::out::{note, print, print_json, shown, write_to};
 use crate::plan::Plan;
 use crate::report::{Sample, report, write_page};
 use crate::rows::Loaded;
@@ -120,7 +120,7 @@ pub fn run(args: &Demo) -> Result<()> {
     }
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
-        return print_json(&json!({ "results": results, "out": args.out, "seconds": seconds }));
+        return print_json(&json!({ "results": results, "out": shown(&args.out), "seconds": seconds }));
     }
     let out = args.out.display();
     print(&format!("\nmean log density is in nats a row, higher is better; {} in all\n", duration(seconds)))?;

@@ -166,6 +166,10 @@ impl ModelOptions {
         if train.threads > MOST_THREADS {
             return Err(usage!("--threads must be at most {MOST_THREADS}, not {}", train.threads));
         }
+        if i64::try_from(train.seed).is_err() {
+            // What config files can say.
+            return Err(usage!("--seed must be at most {}, not {}", i64::MAX, train.seed));
+        }
         share("alpha", train.inference.alpha)?;
         share("damping", train.inference.damping)?;
         positive("lr", train.learning_rate)?;
@@ -241,7 +245,8 @@ impl Options {
         if let [first, second, ..] = LENGTHS.iter().filter(|key| table.contains_key(**key)).collect::<Vec<_>>()[..] {
             return Err(usage!("{file}: '{first}' and '{second}' cannot both decide on the length of training"));
         }
-        let flags = toml::Table::try_from(&self).map_err(|_| usage!("file names on the command line must be UTF-8"))?;
+        let flags =
+            toml::Table::try_from(&self).map_err(|e| usage!("the options cannot go with a config file: {e}"))?;
         if LENGTHS.iter().any(|key| flags.contains_key(*key)) {
             LENGTHS.iter().for_each(|key| drop(table.remove(*key)));
         }

@@ -53,6 +53,11 @@ pub fn print_json(value: &impl Serialize) -> Result<()> {
     print(&format!("{}\n", serde_json::to_string(value)?))
 }
 
+/// A path as JSON can hold it.
+pub fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
 /// A remark on standard error.
 pub fn note(quiet: bool, text: &str) {
     if !quiet {

@@ -61,6 +61,14 @@ impl Plan {
         let Some(data) = options.data.clone() else {
             return Err(usage!("no table is named; try: deepgp fit data.csv --target COLUMN"));
         };
+        if let Some(path) =
+            [Some(&data), options.out.as_ref()].into_iter().flatten().find(|path| path.to_str().is_none())
+        {
+            return Err(usage!(
+                "the name {} is not UTF-8, and a model file could not keep it; rename it",
+                path.display()
+            ));
+        }
         let length = match (options.epochs, options.time) {
             (Some(epochs), _) => {
                 positive("epochs", epochs)?;

@@ -2,7 +2,7 @@
 
 use crate::args::Predict;
 use crate::fault::usage;
-use crate::out::{print_json, write_to};
+use crate::out::{print_json, shown, write_to};
 use crate::rows::Loaded;
 use anyhow::{Context, Result};
 use deepgp::linalg::Mat;
@@ -50,7 +50,7 @@ pub fn run(args: &Predict) -> Result<()> {
     {
         let seconds = started.elapsed().as_secs_f64();
         print_json(
-            &json!({ "rows": n_rows, "columns": names, "out": out, "interval": args.interval, "seconds": seconds }),
+            &json!({ "rows": n_rows, "columns": names, "out": shown(out), "interval": args.interval, "seconds": seconds }),
         )?;
     }
     Ok(())
@@ -87,7 +87,8 @@ fn cells(loaded: &Loaded, batch: &Batch, half_width: f64, log_density: bool) -> 
             let part = |m: &Mat| m.select_rows(&observed);
             let densities = loaded.model.log_density(&part(&batch.inputs), &part(&batch.targets))?;
             for (&n, density) in observed.iter().zip(densities) {
-                *all[n].last_mut().expect("a cell for it") = density;
+                all[n].pop();
+                all[n].push(density);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::args::Report as Args;
 use crate::options::ModelOptions;
-use crate::out::{note, print, print_json, write_to};
+use crate::out::{note, print, print_json, shown, write_to};
 use crate::rows::Loaded;
 use crate::score::Tallies;
 use crate::words::{count, duration, plural};
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Result<()> {
     };
     if args.json {
         return print_json(&json!({
-            "out": args.out, "figures": figures, "rows": scores.rows, "rows_in_figures": sample.x.rows(), "scores": scores,
+            "out": shown(&args.out), "figures": figures.iter().map(|p| shown(p)).collect::<Vec<_>>(), "rows": scores.rows, "rows_in_figures": sample.x.rows(), "scores": scores,
         }));
     }
     note(args.quiet, &format!("{} in {}", plural(sample.x.rows(), "row"), args.out.display()));

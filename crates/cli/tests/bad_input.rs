@@ -122,6 +122,7 @@ fn settings_that_cannot_be() {
         ("fit homes.csv --lr -1", 2, &["--lr must be positive"]),
         ("fit homes.csv --valid 1", 2, &["--valid must lie between 0 and 0.9"]),
         ("fit homes.csv --damping 7", 2, &["--damping must lie in (0, 1]"]),
+        ("fit homes.csv --seed 18446744073709551615", 2, &["--seed must be at most 9223372036854775807"]),
         ("fit homes.csv --threads 0", 2, &["--threads must be at least 1"]),
         ("fit homes.csv --config missing.toml", 1, &["cannot read missing.toml: No such file"]),
         ("fit homes.csv --config latin.toml", 1, &["cannot read latin.toml"]),
@@ -250,6 +251,23 @@ fn full_disks() {
     assert_eq!(f.names(), before);
 }
 
+#[cfg(unix)]
+#[test]
+fn names_that_are_no_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let f = with_model("names");
+    let odd = std::ffi::OsStr::from_bytes(b"h\xff.csv");
+    std::fs::write(f.0.join(odd), homes(60)).expect("written");
+    let fit = f.command("fit --quiet").arg(odd).output().expect("the command");
+    let err = String::from_utf8_lossy(&fit.stderr);
+    assert!(fit.status.code() == Some(2) && err.contains("is not UTF-8") && err.lines().count() == 1, "{err}");
+    for line in ["predict model.deepgp --json -o out.csv", "score model.deepgp --json", "report model.deepgp --json"] {
+        let done = f.command(line).arg(odd).output().expect("the command");
+        assert_eq!(done.status.code(), Some(0), "{line}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+}
+
+#[cfg(unix)]
 #[test]
 fn files_that_may_not_be_touched() {
     use std::os::unix::fs::PermissionsExt;

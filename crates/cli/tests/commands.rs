@@ -148,7 +148,7 @@ fn every_option_of_fit() {
         ("--damping 0.1", "damping", 0.1.into()),
         ("--lr 0.02", "lr", 0.02.into()),
         ("--schedule constant", "schedule", "constant".into()),
-        ("--seed 18446744073709551615", "seed", u64::MAX.into()),
+        ("--seed 9223372036854775807", "seed", i64::MAX.into()),
         ("--threads 2", "threads", 2.into()),
         ("--valid 0", "valid", 0.0.into()),
         ("--checkpoint 0", "checkpoint", 0.0.into()),
@@ -176,7 +176,12 @@ fn every_option_of_fit() {
     assert!(lines.starts_with(
         "row,price_mean,price_std,price_lower,price_upper,area_mean,area_std,area_lower,area_upper,log_density\n"
     ));
-    f.run("score two.deepgp homes.csv").ok();
+    let score = f.run("score two.deepgp homes.csv").ok().out;
+    assert!(score.contains("RMSE of price") && score.contains("RMSE of area"), "{score}");
+    let score = f.run("score two.deepgp homes.csv --json").ok().json();
+    let of = |name: &str| score["per_target"][name]["rmse"].as_f64().expect("a number");
+    let both = (0.5 * (of("price").powi(2) + of("area").powi(2))).sqrt();
+    assert!((both / score["rmse"].as_f64().expect("a number") - 1.0).abs() < 1e-9, "{score}");
     f.run("report two.deepgp homes.csv").ok();
 }
 

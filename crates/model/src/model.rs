@@ -96,16 +96,17 @@ impl Model {
         tally.scores()
     }
 
-    /// Adds raw rows to scores in the making.
+    /// Adds raw rows to scores in the making; returns the predicted moments of y.
     ///
     /// # Errors
     /// As [`Model::log_density`].
-    pub fn tally(&self, x: &Mat, y: &Mat, tally: &mut ScoreTally) -> Result<()> {
+    pub fn tally(&self, x: &Mat, y: &Mat, tally: &mut ScoreTally) -> Result<Moments> {
         let predicted = self.predict(x)?.y;
         match self.predictor.fitted().model.likelihood() {
             // The density is normal with the moments that are there already.
-            Likelihood::Gaussian(_) => tally.add_normal(&predicted, y),
-            _ => tally.add(&predicted, y, &self.log_density(x, y)?),
+            Likelihood::Gaussian(_) => tally.add_normal(&predicted, y)?,
+            _ => tally.add(&predicted, y, &self.log_density(x, y)?)?,
         }
+        Ok(predicted)
     }
 }
