@@ -21,7 +21,7 @@ use deepgp_io::remove_leftovers;
 use deepgp_model::{Checkpoint, Record};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use watch::{Ending, Watch};
@@ -207,7 +207,7 @@ pub fn train_on(
     signals: Option<&Arc<AtomicBool>>,
     quiet: bool,
 ) -> Result<Trained> {
-    let data = TrainingData::read(plan, source, schema, found).map_err(|e| placed(e, plan))?;
+    let data = TrainingData::read(plan, source, schema, found).map_err(|e| placed(e, source))?;
     plan.settle(data.n_train());
     let mut trainer = data.prepared.trainer(&plan.config)?;
     let stop = signals.cloned().unwrap_or_default();
@@ -228,7 +228,7 @@ pub fn train_on(
 fn go_on(plan: &mut Plan, source: &Source, stored: Stored, stop: &Arc<AtomicBool>, quiet: bool) -> Result<Trained> {
     let Checkpoint { preprocessing, snapshot, best, record, .. } = stored;
     note(quiet, &format!("going on after step {}", count(snapshot.step())));
-    let data = TrainingData::read_again(plan, source, preprocessing).map_err(|e| placed(e, plan))?;
+    let data = TrainingData::read_again(plan, source, preprocessing).map_err(|e| placed(e, source))?;
     plan.settle(data.n_train());
     let snapshot = snapshot.with_threads(plan.config.train.threads);
     let iterations = snapshot.settings().iterations;
@@ -236,7 +236,7 @@ fn go_on(plan: &mut Plan, source: &Source, stored: Stored, stop: &Arc<AtomicBool
     let mut trainer = data
         .prepared
         .resume(snapshot)
-        .with_context(|| format!("{} is not the table that the run began with", plan.data.display()))?;
+        .with_context(|| format!("{} is not the table that the run began with", source.label().display()))?;
     let mut watch = Watch::new(plan, &data, stop, quiet, record, best);
     listen(stop)?;
     let outcome = trainer.run(&mut watch);
@@ -254,9 +254,9 @@ fn listen(stop: &Arc<AtomicBool>) -> Result<()> {
 }
 
 /// The error with the table it is about, where it does not say so itself.
-fn placed(error: anyhow::Error, plan: &Plan) -> anyhow::Error {
+fn placed(error: anyhow::Error, source: &Source) -> anyhow::Error {
     match error.downcast_ref::<deepgp::Error>() {
-        Some(_) => error.context(PathBuf::from(&plan.data).display().to_string()),
+        Some(_) => error.context(source.label().display().to_string()),
         None => error,
     }
 }
