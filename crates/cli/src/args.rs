@@ -1,15 +1,26 @@
 //! What can be typed.
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use deepgp::infer::{Engine, Site};
-use deepgp::init::{Architecture, KernelChoice, MeanChoice};
-use deepgp::optim::Schedule;
-use deepgp_model::Config;
+use crate::options::{ModelOptions, Options, TableOptions};
+pub use crate::values::widths;
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// Deep Gaussian processes trained by stochastic expectation propagation.
+const OVERVIEW: &str = "\
+Examples:
+  deepgp demo                                     try it on built-in data
+  deepgp fit homes.csv --target price             learn; writes model.deepgp
+  deepgp predict model.deepgp new.csv -o out.csv  mean, deviation and interval of each row
+  deepgp score model.deepgp test.csv              how good it is, beside simpler models
+  deepgp show model.deepgp                        what it has learnt, in words
+  deepgp report model.deepgp test.csv             the same in figures, as one HTML page
+
+Exit codes: 0 done, 1 error, 2 not understood, 130 interrupted after all was saved.
+Results go to standard output, everything else to standard error.";
+
+/// Deep Gaussian processes: predictions with uncertainty, learnt from tables.
 #[derive(Debug, Parser)]
-#[command(version, about)]
+#[command(name = "deepgp", version, about, after_help = OVERVIEW, arg_required_else_help = true)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -19,30 +30,213 @@ pub struct Args {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Train a sparse GP and a deep GP on built-in data and compare them.
+    /// Learn a model from a table
+    Fit(Box<Fit>),
+    /// Predict the rows of a table: mean, standard deviation, interval
+    Predict(Predict),
+    /// Score a model on a table that has the targets
+    Score(Score),
+    /// Say what a model is and what it has learnt
+    Show(Show),
+    /// Write a report with figures as one HTML page
+    Report(Report),
+    /// Train a sparse GP and a deep GP on built-in data and compare them
     Demo(Demo),
-    /// Measure.
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Print the manual page
+    Man(Man),
+    /// Measure
     #[command(subcommand)]
     Bench(Bench),
+}
+
+const FIT_EXAMPLES: &str = "\
+Examples:
+  deepgp fit homes.csv --target price
+  deepgp fit homes.csv --target price --hidden 8,8 --time 5m --out homes.deepgp
+  deepgp fit homes.csv --target price --dry-run > homes.toml
+  deepgp fit --config homes.toml --seed 2
+  deepgp fit --resume homes.deepgp.checkpoint
+  zcat big.csv.gz | deepgp fit - --target y --epochs 5 --batch 1000
+
+Ctrl-C stops training, saves the best model so far and keeps the checkpoint.
+The same command, data and seed give the same model to the last bit on the
+same machine, resumed or not, unless --time ends it.";
+
+/// Options of `fit`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = FIT_EXAMPLES)]
+pub struct Fit {
+    /// What has a default.
+    #[command(flatten)]
+    pub options: Options,
+    /// Take settings from this TOML file, with the names of the options here; options given here come first
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Go on with an interrupted run, from its checkpoint [default file: that of --out]
+    #[arg(long, value_name = "CHECKPOINT", num_args = 0..=1, conflicts_with = "config")]
+    pub resume: Option<Option<PathBuf>>,
+    /// Say what would be done, as a config file (or with --json as JSON), and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Options of `predict`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Columns: row (from 1), then for each target NAME_mean, NAME_std, NAME_lower
+and NAME_upper. The interval is that of a normal distribution with the
+predicted mean and deviation, noise included.
+
+Examples:
+  deepgp predict model.deepgp new.csv -o predictions.csv
+  zcat new.csv.gz | deepgp predict model.deepgp - --interval 0.8 | head")]
+pub struct Predict {
+    /// The model file
+    pub model: PathBuf,
+    /// The table; the model finds its columns by name. "-" for standard input
+    pub data: PathBuf,
+    /// Where to write: CSV, or TSV if the name ends in .tsv [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Probability of the interval
+    #[arg(long, value_name = "P", default_value_t = 0.95, allow_negative_numbers = true)]
+    pub interval: f64,
+    /// Add the log density of each row's targets, in nats; rows without them stay empty
+    #[arg(long)]
+    pub log_density: bool,
+    /// Print one JSON object: the predictions, or with --out a summary
+    #[arg(long)]
+    pub json: bool,
+    /// Print no notices
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// How the table is written.
+    #[command(flatten)]
+    pub table: TableOptions,
+}
+
+/// Options of `score`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Compared with: constant, the normal distribution of the training targets, and
+linear, a linear model of the training rows. With several targets, errors and
+coverages are averages over them, and the log density is joint.
+
+Example:
+  deepgp score model.deepgp test.csv --json")]
+pub struct Score {
+    /// The model file
+    pub model: PathBuf,
+    /// The table, with the targets. "-" for standard input
+    pub data: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Print no notices
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// How the table is written.
+    #[command(flatten)]
+    pub table: TableOptions,
+}
+
+/// Options of `show`.
+#[derive(Debug, ClapArgs)]
+pub struct Show {
+    /// The model file
+    pub model: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `report`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  deepgp report model.deepgp test.csv -o report.html --figures figures
+
+Of large tables a random choice of 50,000 rows is shown; the page says so.")]
+pub struct Report {
+    /// The model file
+    pub model: PathBuf,
+    /// The table, with the targets; best one that the model has not seen. "-" for standard input
+    pub data: PathBuf,
+    /// The page
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    pub out: PathBuf,
+    /// Write the figures as SVG and PNG files into this folder, too
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
+    /// The title of the page
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Print no notices
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// How the table is written.
+    #[command(flatten)]
+    pub table: TableOptions,
 }
 
 /// Options of `demo`.
 #[derive(Debug, ClapArgs)]
 pub struct Demo {
-    /// Training steps for each model.
-    #[arg(long, default_value_t = 3000)]
+    /// The folder for tables, models and reports
+    #[arg(long, short, value_name = "DIR", default_value = "deepgp-demo")]
+    pub out: PathBuf,
+    /// Training steps for each model
+    #[arg(long, value_name = "N", default_value_t = 3000)]
     pub iters: usize,
-    /// Seed of data, start and minibatches.
+    /// Seed of data, start and minibatches
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Print no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Options of `completions`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  deepgp completions bash > ~/.local/share/bash-completion/completions/deepgp")]
+pub struct Completions {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// Options of `man`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  deepgp man > deepgp.1
+  deepgp man fit > deepgp-fit.1")]
+pub struct Man {
+    /// A command, for its own page
+    pub command: Option<String>,
 }
 
 /// Measurements.
 #[derive(Debug, Subcommand)]
 pub enum Bench {
-    /// Train and score on given splits of a data set.
-    Splits(Splits),
-    /// Time training steps and predictions over a grid of sizes.
+    /// Train and score on given splits of a data set
+    Splits(Box<Splits>),
+    /// Time training steps and predictions over a grid of sizes
     Speed(Speed),
 }
 
@@ -82,136 +276,27 @@ pub struct Speed {
     pub peer_steps: usize,
 }
 
-/// Widths such as "8,8"; "0" or nothing stands for no hidden layer.
-pub fn widths(text: &str) -> anyhow::Result<Vec<usize>> {
-    use anyhow::Context;
-    if matches!(text.trim(), "" | "0") {
-        return Ok(Vec::new());
-    }
-    let parse = |t: &str| t.trim().parse().with_context(|| format!("'{text}' is not a list of widths such as 8,8"));
-    text.split(',').map(parse).collect()
-}
-
 /// Options of `bench splits`.
 #[derive(Debug, ClapArgs)]
 pub struct Splits {
-    /// Folder with `data.csv[.gz]` (targets last) and `splits.csv` (test rows of one split a line).
+    /// Folder with `data.csv[.gz]` (targets last) and `splits.csv` (test rows of one split a line)
     pub folder: PathBuf,
-    /// Number of target columns at the end of the table.
+    /// Number of target columns at the end of the table
     #[arg(long, default_value_t = 1)]
     pub targets: usize,
-    /// Which of these targets to predict, counted from 0.
+    /// Which of these targets to predict, counted from 0
     #[arg(long, default_value_t = 0)]
     pub target: usize,
-    /// Splits to run, counted from 0, as a range such as 0-4.
+    /// Splits to run, counted from 0, as a range such as 0-4
     #[arg(long, default_value = "0-4")]
     pub splits: String,
-    /// Fail unless the mean test RMSE is at most this.
+    /// Fail unless the mean test RMSE is at most this
     #[arg(long)]
     pub max_rmse: Option<f64>,
-    /// Fail unless the mean test log density is at least this.
+    /// Fail unless the mean test log density is at least this
     #[arg(long, allow_hyphen_values = true)]
     pub min_log_density: Option<f64>,
     /// The model and its training.
     #[command(flatten)]
-    pub fit: Fit,
-}
-
-/// Options of a model and its training.
-#[derive(Debug, ClapArgs)]
-pub struct Fit {
-    /// Widths of hidden layers, such as 2 or 8,8; leave out for a sparse GP.
-    #[arg(long, value_delimiter = ',')]
-    pub hidden: Vec<usize>,
-    /// Inducing inputs per layer.
-    #[arg(long, default_value_t = 50)]
-    pub inducing: usize,
-    /// Engine.
-    #[arg(long, value_enum, default_value_t = EngineArg::Sep)]
-    pub engine: EngineArg,
-    /// Power of power EP, in (0, 1].
-    #[arg(long, default_value_t = 0.7)]
-    pub alpha: f64,
-    /// Step of site updates, in (0, 1].
-    #[arg(long)]
-    pub damping: Option<f64>,
-    /// Mean of hidden layers.
-    #[arg(long, value_enum, default_value_t = MeanArg::Zero)]
-    pub mean: MeanArg,
-    /// Learning rate.
-    #[arg(long, default_value_t = 0.005)]
-    pub lr: f64,
-    /// Keep the learning rate constant instead of letting it fall.
-    #[arg(long)]
-    pub constant_lr: bool,
-    /// Training steps.
-    #[arg(long, default_value_t = 4000)]
-    pub iters: usize,
-    /// Rows per step.
-    #[arg(long, default_value_t = 100)]
-    pub batch: usize,
-    /// Seed.
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
-}
-
-/// Engines by name.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum EngineArg {
-    /// Stochastic EP, first-order sites.
-    Sep,
-    /// Stochastic EP, exact sites.
-    SepExact,
-    /// Full EP.
-    Ep,
-    /// Assumed density filtering.
-    Adf,
-    /// Joint descent on the energy.
-    Joint,
-}
-
-/// Means by name.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum MeanArg {
-    /// None.
-    Zero,
-    /// Linear.
-    Linear,
-}
-
-impl Fit {
-    /// The configuration these options stand for.
-    pub fn config(&self) -> Config {
-        let engine = match self.engine {
-            EngineArg::Sep => Engine::Sep(Site::FirstOrder),
-            EngineArg::SepExact => Engine::Sep(Site::Exact),
-            EngineArg::Ep => Engine::Ep,
-            EngineArg::Adf => Engine::Adf,
-            EngineArg::Joint => Engine::JointEnergy,
-        };
-        let mut config = Config {
-            architecture: Architecture {
-                hidden: self.hidden.clone(),
-                n_inducing: self.inducing,
-                kernel: KernelChoice::Eq,
-                mean: match self.mean {
-                    MeanArg::Zero => MeanChoice::Zero,
-                    MeanArg::Linear => MeanChoice::Linear,
-                },
-                ..Architecture::default()
-            },
-            ..Config::default()
-        };
-        config.train.inference = deepgp::infer::Settings::of(engine);
-        config.train.inference.alpha = self.alpha;
-        if let Some(damping) = self.damping {
-            config.train.inference.damping = damping;
-        }
-        config.train.learning_rate = self.lr;
-        config.train.schedule = if self.constant_lr { Schedule::Constant } else { Schedule::Cosine };
-        config.train.iterations = self.iters;
-        config.train.batch_size = self.batch;
-        config.train.seed = self.seed;
-        config
-    }
+    pub model: ModelOptions,
 }

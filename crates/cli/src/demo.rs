@@ -1,53 +1,186 @@
-//! `deepgp demo`: a sparse GP and a deep GP on built-in data, side by side.
+//! `deepgp demo`: a sparse GP and a deep GP on built-in data, side by side, with tables, models and reports to look at.
 
 use crate::args::Demo;
-use anyhow::Result;
+use crate::fit::data::learn;
+use crate::fit::train_on;
+use crate::options::{ModelOptions, Options};
+use crate::out::{note, print, print_json, shown, write_to};
+use crate::plan::Plan;
+use crate::report::{Sample, report, write_page};
+use crate::rows::Loaded;
+use crate::score::Tallies;
+use crate::values::{Seconds, Widths};
+use crate::words::{duration, kind, number, percent};
+use anyhow::{Context, Result};
 use deepgp::linalg::Mat;
-use deepgp_data::builtin;
-use deepgp_model::{Config, Model};
-use std::io::{Write, stdout};
+use deepgp_data::{Batch, Source, builtin};
+use deepgp_model::{Record, Scores};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
+
+/// A table to learn from and one to be tested on.
+struct Set {
+    name: &'static str,
+    about: &'static str,
+    columns: Vec<&'static str>,
+    train: (Mat, Mat),
+    test: (Mat, Mat),
+}
+
+/// Rows to be tested on, where they can be made.
+const TEST_ROWS: usize = 1000;
 
 /// Makes n rows with the given noise from a seed.
 type Generator = fn(usize, f64, u64) -> (Mat, Mat);
 
-/// Trains both models on each set and prints their scores on fresh data.
-pub fn run(args: &Demo) -> Result<()> {
-    let sets: [(&str, Generator, usize, f64); 3] = [
-        ("step", builtin::step, 200, 0.1),
-        ("sine with a jump in frequency", builtin::sine_jump, 300, 0.1),
-        ("borehole flow, 8 inputs", builtin::borehole, 400, 1.0),
+fn sets(seed: u64) -> Vec<Set> {
+    let generated = |name, about, columns: &[&'static str], make: Generator, rows, noise| {
+        let (train, test) = (make(rows, noise, seed), make(TEST_ROWS, noise, seed.wrapping_add(1)));
+        Set { name, about, columns: columns.to_vec(), train, test }
+    };
+    let wells = ["r_w", "r", "T_u", "H_u", "T_l", "H_l", "L", "K_w", "flow"];
+    let mut all = vec![
+        generated("step", "a step with noise", &["x", "y"], builtin::step, 200, 0.1),
+        generated("borehole", "flow through a borehole, 8 inputs", &wells, builtin::borehole, 400, 1.0),
     ];
-    writeln!(
-        stdout(),
-        "{:<32} {:<12} {:>9} {:>17} {:>12} {:>8}",
-        "data",
-        "model",
-        "RMSE",
-        "mean log density",
-        "coverage 95",
-        "seconds"
-    )?;
-    for (name, make, n, noise) in sets {
-        let (x, y) = make(n, noise, args.seed);
-        let (x_test, y_test) = make(1000, noise, args.seed.wrapping_add(1));
-        for (model_name, hidden) in [("sparse GP", vec![]), ("deep GP [2]", vec![2])] {
-            let mut config = Config::default();
-            config.architecture.hidden = hidden;
-            config.train.iterations = args.iters;
-            config.train.seed = args.seed;
-            let started = Instant::now();
-            let (model, _) = Model::fit(&x, &y, &config, &mut ())?;
-            let seconds = started.elapsed().as_secs_f64();
-            let s = model.score(&x_test, &y_test)?;
-            writeln!(
-                stdout(),
-                "{name:<32} {model_name:<12} {:>9.4} {:>17.4} {:>12.3} {seconds:>8.1}",
-                s.rmse,
-                s.mean_log_density,
-                s.coverage_95
-            )?;
+    all.extend(wine());
+    all
+}
+
+/// Red wine: eleven measurements and a taster's mark. Every fifth row is for testing.
+#[cfg(feature = "demo-data")]
+fn wine() -> Option<Set> {
+    let wine = linfa_datasets::winequality();
+    let (records, targets) = (wine.records(), wine.targets());
+    let (n, d) = records.dim();
+    let x = Mat::from_fn(n, d, |i, j| records[(i, j)]);
+    let y = Mat::from_fn(n, 1, |i, _| targets[i] as f64);
+    let pick = |is_test: bool| {
+        let rows: Vec<usize> = (0..n).filter(|i| (i % 5 == 4) == is_test).collect();
+        (x.select_rows(&rows), y.select_rows(&rows))
+    };
+    let columns = vec![
+        "fixed_acidity",
+        "volatile_acidity",
+        "citric_acid",
+        "residual_sugar",
+        "chlorides",
+        "free_sulfur_dioxide",
+        "total_sulfur_dioxide",
+        "density",
+        "ph",
+        "sulphates",
+        "alcohol",
+        "quality",
+    ];
+    let fits = columns.len() == d + 1;
+    let (train, test) = (pick(false), pick(true));
+    fits.then_some(Set { name: "wine", about: "marks of red wine, 11 inputs", columns, train, test })
+}
+
+/// Left out of this build.
+#[cfg(not(feature = "demo-data"))]
+fn wine() -> Option<Set> {
+    None
+}
+
+/// Trains both models on each set, prints their scores on rows that they have not seen, and writes everything.
+pub fn run(args: &Demo) -> Result<()> {
+    let started = Instant::now();
+    let mut results = Vec::new();
+    if !args.json {
+        print(&format!(
+            "{:<38} {:<10} {:>9} {:>17} {:>12} {:>8}\n",
+            "data", "model", "RMSE", "mean log density", "in 95 %", "time"
+        ))?;
+    }
+    for set in sets(args.seed) {
+        let folder = args.out.join(set.name);
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        write_table(&folder.join("train.csv"), &set.columns, &set.train)?;
+        write_table(&folder.join("test.csv"), &set.columns, &set.test)?;
+        for hidden in [vec![], vec![2]] {
+            let (loaded, scores) = compare(args, &set, hidden, &folder)?;
+            let (name, record) = (kind(&loaded.saved.fitted.model), &loaded.saved.record);
+            if args.json {
+                results.push(result(set.name, name, record, &scores));
+                continue;
+            }
+            print(&format!(
+                "{:<38} {name:<10} {:>9} {:>17} {:>12} {:>8}\n",
+                set.about,
+                number(scores.rmse),
+                number(scores.mean_log_density),
+                percent(scores.coverage_95),
+                duration(record.seconds)
+            ))?;
         }
     }
+    let seconds = started.elapsed().as_secs_f64();
+    if args.json {
+        return print_json(&json!({ "results": results, "out": shown(&args.out), "seconds": seconds }));
+    }
+    let out = args.out.display();
+    print(&format!("\nmean log density is in nats a row, higher is better; {} in all\n", duration(seconds)))?;
+    print(&format!("reports: {out}/step/report.html and the like\n"))?;
+    note(args.quiet, &format!("next: deepgp fit {out}/borehole/train.csv --target flow"));
     Ok(())
+}
+
+fn result(data: &str, model: &str, record: &Record, scores: &Scores) -> Value {
+    json!({ "data": data, "model": model, "seconds": record.seconds, "steps": record.steps, "scores": scores })
+}
+
+/// Trains on a set, saves the model and, of the deep one, a report.
+fn compare(args: &Demo, set: &Set, hidden: Vec<usize>, folder: &Path) -> Result<(Loaded, Scores)> {
+    let is_deep = !hidden.is_empty();
+    let options = Options {
+        data: Some(folder.join("train.csv")),
+        out: Some(folder.join(if is_deep { "deep.deepgp" } else { "sparse.deepgp" })),
+        model: ModelOptions {
+            hidden: Some(Widths(hidden)),
+            iters: Some(args.iters),
+            seed: Some(args.seed),
+            ..ModelOptions::default()
+        },
+        // So few rows are worth more in training.
+        valid: Some(0.0),
+        checkpoint: Some(Seconds(0.0)),
+        ..Options::default()
+    };
+    let mut plan = Plan::resolve(&options)?;
+    let source = Source::new(&plan.data);
+    let (schema, _, notices) = learn(&mut plan, &source)?;
+    let saved = train_on(&mut plan, &source, schema, notices, None, args.quiet)?.saved;
+    saved.save(&plan.out)?;
+    let loaded = Loaded { model: saved.model()?, saved };
+    let (x, y) = &set.test;
+    let batch = Batch { inputs: x.clone(), targets: y.clone(), rows: Vec::new() };
+    let (mut tallies, mut sample) = (Tallies::default(), Sample::new());
+    tallies.add(&loaded, &batch)?;
+    sample.add(&batch);
+    let (scores, baselines) = tallies.scores()?;
+    if is_deep {
+        write_page(
+            &report(&format!("Demo: {}", set.about), &loaded, &sample, baselines)?,
+            &folder.join("report.html"),
+        )?;
+    }
+    Ok((loaded, scores))
+}
+
+fn write_table(path: &Path, columns: &[&str], (x, y): &(Mat, Mat)) -> Result<()> {
+    write_to(Some(path), |out| {
+        let write = |out: &mut dyn Write| {
+            writeln!(out, "{}", columns.join(","))?;
+            for n in 0..x.rows() {
+                let cells: Vec<String> = x.row(n).iter().chain(y.row(n)).map(|v| format!("{v:?}")).collect();
+                writeln!(out, "{}", cells.join(","))?;
+            }
+            Ok::<(), std::io::Error>(())
+        };
+        write(out).context("cannot write the table")
+    })
 }

@@ -3,29 +3,39 @@
 mod args;
 mod bench;
 mod demo;
+mod fault;
+mod fit;
+mod options;
+mod out;
+mod pages;
+mod plan;
+mod predict;
+mod report;
+mod rows;
+mod score;
+mod show;
+mod values;
+mod words;
 
+use args::{Bench, Command};
 use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = args::Args::parse();
-    let done = match args.command {
-        args::Command::Demo(args) => demo::run(&args),
-        args::Command::Bench(args::Bench::Splits(args)) => bench::splits(&args),
-        args::Command::Bench(args::Bench::Speed(args)) => bench::speed(&args),
+    let done = match args::Args::parse().command {
+        Command::Fit(args) => fit::run(*args),
+        Command::Predict(args) => predict::run(&args).map(|()| fault::SUCCESS),
+        Command::Score(args) => score::run(&args).map(|()| fault::SUCCESS),
+        Command::Show(args) => show::run(&args).map(|()| fault::SUCCESS),
+        Command::Report(args) => report::run(&args).map(|()| fault::SUCCESS),
+        Command::Demo(args) => demo::run(&args).map(|()| fault::SUCCESS),
+        Command::Completions(args) => pages::completions(&args).map(|()| fault::SUCCESS),
+        Command::Man(args) => pages::man(&args).map(|()| fault::SUCCESS),
+        Command::Bench(Bench::Splits(args)) => bench::splits(&args).map(|()| fault::SUCCESS),
+        Command::Bench(Bench::Speed(args)) => bench::speed(&args).map(|()| fault::SUCCESS),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads our output has seen enough.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("deepgp: {error:#}");
-            ExitCode::FAILURE
-        }
+        Ok(code) => ExitCode::from(code),
+        Err(error) => fault::exit(&error),
     }
-}
-
-/// Whether the error is that nobody reads standard output any more, as after `| head`.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }

@@ -263,3 +263,13 @@ fn schemas_are_kept_in_files_and_checked_on_the_way_back() -> std::result::Resul
     }
     Ok(())
 }
+
+#[test]
+fn optional_targets_keep_every_row() -> Result<()> {
+    let schema = learn("x,y\n1,1\n2,4\n3,9\n")?.schema;
+    let (batch, notices) = read(&schema, "y,x\n5,1\n,2\n", Targets::Optional)?;
+    assert_eq!((batch.rows.as_slice(), batch.targets[(0, 0)], notices.len()), (&[0, 1][..], 5.0, 0));
+    assert!(batch.targets[(1, 0)].is_nan());
+    assert!(matches!(read(&schema, "x\n1\n", Targets::Optional), Err(Error::NoColumn { .. })));
+    Ok(())
+}

@@ -24,6 +24,7 @@ struct Readme;
 mod checkpoint;
 mod config;
 mod limits;
+mod linear;
 mod model;
 mod prepared;
 mod record;
@@ -33,11 +34,12 @@ mod summary;
 
 pub use checkpoint::{Best, Checkpoint};
 pub use config::{Config, Noise};
+pub use linear::LinearModel;
 pub use model::Model;
 pub use prepared::Prepared;
 pub use record::{Curve, CurvePoint, Record};
-pub use saved::{Features, Preprocessing, SavedModel};
-pub use scores::Scores;
+pub use saved::{Preprocessing, SavedModel};
+pub use scores::{ScoreTally, Scores};
 pub use summary::Range;
 
 /// What can go wrong with a model file or a checkpoint.

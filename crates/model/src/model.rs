@@ -2,7 +2,8 @@
 
 use crate::config::Config;
 use crate::prepared::Prepared;
-use crate::scores::Scores;
+use crate::scores::{ScoreTally, Scores};
+use deepgp::likelihood::Likelihood;
 use deepgp::linalg::Mat;
 use deepgp::predict::{Moments, Prediction, Predictor};
 use deepgp::train::{Fitted, Observer, Outcome};
@@ -23,7 +24,7 @@ impl Model {
     /// # Errors
     /// What the data or the configuration are refused for; see [`deepgp::Error`].
     pub fn fit(x: &Mat, y: &Mat, config: &Config, observer: &mut dyn Observer) -> Result<(Self, Outcome)> {
-        let data = Prepared::new(x, y)?;
+        let data = Prepared::new(x.clone(), y.clone())?;
         let mut trainer = data.trainer(config)?;
         let outcome = trainer.run(observer);
         let fitted = trainer.fitted();
@@ -90,6 +91,22 @@ impl Model {
     /// # Errors
     /// As [`Model::log_density`].
     pub fn score(&self, x: &Mat, y: &Mat) -> Result<Scores> {
-        Scores::new(&self.predict(x)?.y, y, &self.log_density(x, y)?)
+        let mut tally = ScoreTally::new();
+        self.tally(x, y, &mut tally)?;
+        tally.scores()
+    }
+
+    /// Adds raw rows to scores in the making; returns the predicted moments of y.
+    ///
+    /// # Errors
+    /// As [`Model::log_density`].
+    pub fn tally(&self, x: &Mat, y: &Mat, tally: &mut ScoreTally) -> Result<Moments> {
+        let predicted = self.predict(x)?.y;
+        match self.predictor.fitted().model.likelihood() {
+            // The density is normal with the moments that are there already.
+            Likelihood::Gaussian(_) => tally.add_normal(&predicted, y)?,
+            _ => tally.add(&predicted, y, &self.log_density(x, y)?)?,
+        }
+        Ok(predicted)
     }
 }

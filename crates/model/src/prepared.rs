@@ -18,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 /// let (x, y) = deepgp_data::builtin::step(60, 0.1, 1);
 /// let mut config = Config::default();
 /// (config.architecture.n_inducing, config.train.iterations) = (10, 50);
-/// let data = Prepared::new(&x, &y)?;
+/// let data = Prepared::new(x.clone(), y.clone())?;
 /// let mut trainer = data.trainer(&config)?;
 /// trainer.run(&mut |p: &deepgp::train::Progress<'_>| match p.step {
 ///     20 => std::ops::ControlFlow::Break(()),
@@ -39,23 +39,25 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Learns the standardisers from raw inputs `x` (N × D) and targets `y` (N × P), and applies them.
+    /// Learns the standardisers from raw inputs `x` (N × D) and targets `y` (N × P), and applies them in place: there is
+    /// never a second copy of the data.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::Empty`] or [`Error::NotFinite`].
-    pub fn new(x: &Mat, y: &Mat) -> Result<Self> {
-        Self::with(Standardiser::fit(x, "inputs")?, Standardiser::fit(y, "targets")?, x, y)
+    pub fn new(x: Mat, y: Mat) -> Result<Self> {
+        Self::with(Standardiser::fit(&x, "inputs")?, Standardiser::fit(&y, "targets")?, x, y)
     }
 
     /// Applies given standardisers: those of a checkpoint, so that a resumed run sees the same bits.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::NotFinite`].
-    pub fn with(inputs: Standardiser, targets: Standardiser, x: &Mat, y: &Mat) -> Result<Self> {
+    pub fn with(inputs: Standardiser, targets: Standardiser, mut x: Mat, mut y: Mat) -> Result<Self> {
         if x.rows() != y.rows() {
             return Err(Error::Shape { what: "rows of the targets", expected: x.rows(), found: y.rows() });
         }
-        let (x, y) = (inputs.apply(x, "inputs")?, targets.apply(y, "targets")?);
+        inputs.apply_in_place(&mut x, "inputs")?;
+        targets.apply_in_place(&mut y, "targets")?;
         Ok(Self { inputs, targets, x, y })
     }
 
@@ -67,6 +69,16 @@ impl Prepared {
     /// How targets are standardised.
     pub fn targets(&self) -> &Standardiser {
         &self.targets
+    }
+
+    /// Standardised inputs.
+    pub fn x(&self) -> &Mat {
+        &self.x
+    }
+
+    /// Standardised targets.
+    pub fn y(&self) -> &Mat {
+        &self.y
     }
 
     /// A run from the start, on these data.

@@ -21,6 +21,8 @@ pub struct Record {
     pub termination: Option<Termination>,
     /// Steps done.
     pub steps: usize,
+    /// Steps after which the network that was kept was found, where held-out rows chose it.
+    pub best_step: Option<usize>,
     /// Seconds of training, interruptions not counted.
     pub seconds: f64,
     /// Running mean of the energy at the end, if any step had one.
@@ -45,6 +47,7 @@ impl Record {
             rows,
             termination: None,
             steps: 0,
+            best_step: None,
             seconds: 0.0,
             energy: None,
             events: Vec::new(),

@@ -1,43 +1,28 @@
 //! What a model file holds: all that prediction needs, and the model's history.
 
 use crate::limits;
+use crate::linear::LinearModel;
 use crate::model::Model;
 use crate::record::Record;
 use crate::summary::Range;
+use deepgp::linalg::Mat;
+use deepgp::predict::Moments;
 use deepgp::train::Fitted;
 use deepgp::{Error, Result};
-use deepgp_data::Standardiser;
+use deepgp_data::{Schema, Standardiser};
 use deepgp_io::{FileError, FormatError, Kind};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// How columns of a table become the numbers that a model takes.
-///
-/// For now every feature is one column of numbers of the same name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Features {
-    /// Names of the inputs, in order.
-    pub names: Vec<String>,
-}
-
-impl Features {
-    /// Number of inputs of the model.
-    pub fn n_inputs(&self) -> usize {
-        self.names.len()
-    }
-}
-
 /// The way from a table to a network's inputs, and from its outputs to predictions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preprocessing {
-    /// From columns to inputs.
-    pub features: Features,
+    /// From columns to inputs, and the names of the targets.
+    pub schema: Schema,
     /// How inputs are standardised.
     pub inputs: Standardiser,
     /// Where the training inputs lay, one for each input.
     pub ranges: Vec<Range>,
-    /// Names of the targets.
-    pub target_names: Vec<String>,
     /// How targets are standardised.
     pub targets: Standardiser,
 }
@@ -49,10 +34,10 @@ impl Preprocessing {
     /// [`Error::Shape`].
     pub fn check(&self, dim_in: usize, dim_out: usize) -> Result<()> {
         let sizes = [
-            ("features", dim_in, self.features.n_inputs()),
+            ("features", dim_in, self.schema.n_features()),
             ("columns of the inputs' standardiser", dim_in, self.inputs.columns()),
             ("ranges of the inputs", dim_in, self.ranges.len()),
-            ("names of the targets", dim_out, self.target_names.len()),
+            ("names of the targets", dim_out, self.schema.targets().len()),
             ("columns of the targets' standardiser", dim_out, self.targets.columns()),
         ];
         match sizes.into_iter().find(|(_, expected, found)| expected != found) {
@@ -69,6 +54,8 @@ pub struct SavedModel {
     pub preprocessing: Preprocessing,
     /// The network.
     pub fitted: Fitted,
+    /// A linear model of the same training rows, to compare with; none if there were too many features.
+    pub linear: Option<LinearModel>,
     /// Its history.
     pub record: Record,
 }
@@ -77,9 +64,14 @@ impl SavedModel {
     /// Checks that the parts are sound and fit together.
     ///
     /// # Errors
-    /// As [`Fitted::check`] and [`Preprocessing::check`]; [`Error::Parameter`] for sizes beyond all reason.
+    /// As [`Fitted::check`], [`Preprocessing::check`] and [`LinearModel::check`]; [`Error::Parameter`] for sizes beyond
+    /// all reason.
     pub fn check(&self) -> Result<()> {
-        check_parts(&self.fitted, &self.preprocessing)
+        check_parts(&self.fitted, &self.preprocessing)?;
+        match &self.linear {
+            Some(linear) => linear.check(self.fitted.model.dim_in(), self.fitted.model.dim_out()),
+            None => Ok(()),
+        }
     }
 
     /// The model, ready to predict.
@@ -90,6 +82,24 @@ impl SavedModel {
         self.check()?;
         let Preprocessing { inputs, targets, .. } = &self.preprocessing;
         Model::from_parts(inputs.clone(), targets.clone(), self.fitted.clone())
+    }
+
+    /// What the models to compare with say of raw inputs, in the targets' units: "constant", the normal distribution of
+    /// the training targets, and "linear" where there is one.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::NotFinite`] for `x`.
+    pub fn baselines(&self, x: &Mat) -> Result<Vec<(&'static str, Moments)>> {
+        let Preprocessing { inputs, targets, .. } = &self.preprocessing;
+        let fill = |per_column: &dyn Fn(usize) -> f64| Mat::from_fn(x.rows(), targets.columns(), |_, p| per_column(p));
+        let constant = Moments { mean: fill(&|p| targets.mean()[p]), var: fill(&|p| targets.scale()[p].powi(2)) };
+        let mut all = vec![("constant", constant)];
+        if let Some(linear) = &self.linear {
+            let standard = linear.predict(&inputs.apply(x, "inputs")?)?;
+            let (mean, var) = (targets.invert_mean(&standard.mean)?, targets.invert_var(&standard.var)?);
+            all.push(("linear", Moments { mean, var }));
+        }
+        Ok(all)
     }
 
     /// Writes the model file, all of it or nothing.

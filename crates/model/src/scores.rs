@@ -1,8 +1,9 @@
 //! How good predictions are: error, log density, calibration.
 
 use deepgp::linalg::Mat;
-use deepgp::metrics::{central_coverage_normal, mae, mean_crps_normal, mean_log_density, rmse};
+use deepgp::metrics::{crps_normal, normal_quantile};
 use deepgp::predict::Moments;
+use deepgp::special::normal_log_density;
 use deepgp::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +20,16 @@ pub struct Scores {
     pub mean_log_density: f64,
     /// Continuous ranked probability score of a normal with the predicted moments, in the target's unit.
     pub crps: f64,
-    /// Share of targets inside the central 95 % interval of a normal with the predicted moments.
+    /// Share of targets inside the central 50 % interval of a normal with the predicted moments.
+    pub coverage_50: f64,
+    /// The same for the 80 % interval.
+    pub coverage_80: f64,
+    /// The same for the 90 % interval.
+    pub coverage_90: f64,
+    /// The same for the 95 % interval.
     pub coverage_95: f64,
+    /// The same for the 99 % interval.
+    pub coverage_99: f64,
 }
 
 impl Scores {
@@ -29,22 +38,209 @@ impl Scores {
     /// # Errors
     /// [`Error::Shape`] or [`Error::Empty`] if the tables do not fit.
     pub fn new(predicted: &Moments, y: &Mat, log_density: &[f64]) -> Result<Self> {
-        let rows = ("rows of the targets", predicted.mean.rows(), y.rows());
-        let columns = ("columns of the targets", predicted.mean.cols(), y.cols());
-        for (what, expected, found) in [rows, columns] {
+        let mut tally = ScoreTally::new();
+        tally.add(predicted, y, log_density)?;
+        tally.scores()
+    }
+
+    /// Whether every score is a number: densities of extreme targets overflow.
+    pub fn is_finite(&self) -> bool {
+        [self.rmse, self.mae, self.mean_log_density, self.crps].iter().all(|score| score.is_finite())
+    }
+}
+
+/// Log density of each row of `y` under independent normals with the given moments.
+pub(crate) fn normal_log_densities(predicted: &Moments, y: &Mat) -> Vec<f64> {
+    let row = |n: usize| {
+        let one = |p: usize| normal_log_density(y[(n, p)], predicted.mean[(n, p)], predicted.var[(n, p)]);
+        (0..y.cols()).map(one).sum()
+    };
+    (0..y.rows()).map(row).collect()
+}
+
+/// Probabilities of the central intervals that are counted.
+const LEVELS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
+
+/// Scores in the making, of rows that come in pieces: it keeps sums, not rows.
+#[derive(Debug, Clone)]
+pub struct ScoreTally {
+    half_widths: [f64; 5],
+    rows: usize,
+    cells: usize,
+    /// Squared errors are summed relative to the largest error, so that they neither overflow nor vanish.
+    largest: f64,
+    squares: f64,
+    absolute: f64,
+    log_density: f64,
+    crps: f64,
+    inside: [usize; 5],
+}
+
+impl Default for ScoreTally {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ScoreTally {
+    /// Of no rows.
+    pub fn new() -> Self {
+        Self {
+            half_widths: LEVELS.map(|level| -normal_quantile(0.5 * (1.0 - level))),
+            rows: 0,
+            cells: 0,
+            largest: 0.0,
+            squares: 0.0,
+            absolute: 0.0,
+            log_density: 0.0,
+            crps: 0.0,
+            inside: [0; 5],
+        }
+    }
+
+    /// Adds rows: predicted moments of y, observed `y`, and the rows' log densities.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the tables do not fit.
+    pub fn add(&mut self, predicted: &Moments, y: &Mat, log_density: &[f64]) -> Result<()> {
+        for (what, expected, found) in [
+            ("rows of the targets", predicted.mean.rows(), y.rows()),
+            ("columns of the targets", predicted.mean.cols(), y.cols()),
+            ("rows of the variances", predicted.mean.rows(), predicted.var.rows()),
+            ("log densities", y.rows(), log_density.len()),
+        ] {
             if expected != found {
                 return Err(Error::Shape { what, expected, found });
             }
         }
-        let std: Vec<f64> = predicted.var.as_slice().iter().map(|v| v.sqrt()).collect();
-        let (mean, y_flat) = (predicted.mean.as_slice(), y.as_slice());
-        Ok(Self {
-            rows: y.rows(),
-            rmse: rmse(mean, y_flat)?,
-            mae: mae(mean, y_flat)?,
-            mean_log_density: mean_log_density(log_density)?,
-            crps: mean_crps_normal(mean, &std, y_flat)?,
-            coverage_95: central_coverage_normal(mean, &std, y_flat, 0.95)?,
+        self.rows += y.rows();
+        self.log_density += log_density.iter().sum::<f64>();
+        let moments = predicted.mean.as_slice().iter().zip(predicted.var.as_slice());
+        for ((&mean, var), &observed) in moments.zip(y.as_slice()) {
+            let (std, error) = (var.sqrt(), (observed - mean).abs());
+            self.cells += 1;
+            self.absolute += error;
+            self.crps += crps_normal(mean, std, observed);
+            self.add_square(error);
+            for (count, half_width) in self.inside.iter_mut().zip(self.half_widths) {
+                *count += usize::from(error <= half_width * std);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds rows of a model whose densities are normal.
+    ///
+    /// # Errors
+    /// As [`ScoreTally::add`].
+    pub fn add_normal(&mut self, predicted: &Moments, y: &Mat) -> Result<()> {
+        if (predicted.mean.rows(), predicted.mean.cols()) != (y.rows(), y.cols()) {
+            return self.add(predicted, y, &[]);
+        }
+        self.add(predicted, y, &normal_log_densities(predicted, y))
+    }
+
+    fn add_square(&mut self, error: f64) {
+        if error > self.largest {
+            self.squares = 1.0 + self.squares * (self.largest / error).powi(2);
+            self.largest = error;
+        } else if error > 0.0 {
+            self.squares += (error / self.largest).powi(2);
+        } else if error.is_nan() {
+            self.squares = f64::NAN;
+        }
+    }
+
+    /// The scores of all rows so far.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if there were none.
+    pub fn scores(&self) -> Result<Scores> {
+        if self.cells == 0 {
+            return Err(Error::Empty { what: "observations", rows: self.rows, columns: 1 });
+        }
+        let (rows, cells) = (self.rows as f64, self.cells as f64);
+        let mean_square = self.squares / cells;
+        let [coverage_50, coverage_80, coverage_90, coverage_95, coverage_99] =
+            self.inside.map(|count| count as f64 / cells);
+        Ok(Scores {
+            rows: self.rows,
+            // An error without end leaves 0/0 in the sum.
+            rmse: if self.largest.is_infinite() { f64::INFINITY } else { self.largest.max(0.0) * mean_square.sqrt() },
+            mae: self.absolute / cells,
+            mean_log_density: self.log_density / rows,
+            crps: self.crps / cells,
+            coverage_50,
+            coverage_80,
+            coverage_90,
+            coverage_95,
+            coverage_99,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deepgp::metrics::{central_coverage_normal, mae, mean_crps_normal, mean_log_density, rmse};
+
+    fn table(rows: usize) -> (Moments, Mat) {
+        let wave = |a: f64| move |i: usize, j: usize| (a * (i * 7 + j * 3) as f64).sin();
+        let mean = Mat::from_fn(rows, 2, wave(0.7));
+        let var = Mat::from_fn(rows, 2, |i, j| 0.05 + wave(1.3)(i, j).powi(2));
+        (Moments { mean, var }, Mat::from_fn(rows, 2, |i, j| 1.5 * wave(0.9)(i, j)))
+    }
+
+    #[test]
+    fn sums_over_pieces_are_the_scores_of_the_whole() -> Result<()> {
+        let (moments, y) = table(101);
+        let log_density = normal_log_densities(&moments, &y);
+        let std: Vec<f64> = moments.var.as_slice().iter().map(|v| v.sqrt()).collect();
+        let (mean, observed) = (moments.mean.as_slice(), y.as_slice());
+        let coverage = |level| central_coverage_normal(mean, &std, observed, level);
+        let mut tally = ScoreTally::default();
+        for start in (0..101).step_by(17) {
+            let rows: Vec<usize> = (start..101.min(start + 17)).collect();
+            let part = Moments { mean: moments.mean.select_rows(&rows), var: moments.var.select_rows(&rows) };
+            tally.add_normal(&part, &y.select_rows(&rows))?;
+        }
+        let scores = tally.scores()?;
+        for (name, found, expected) in [
+            ("rmse", scores.rmse, rmse(mean, observed)?),
+            ("mae", scores.mae, mae(mean, observed)?),
+            ("mean log density", scores.mean_log_density, mean_log_density(&log_density)?),
+            ("crps", scores.crps, mean_crps_normal(mean, &std, observed)?),
+            ("coverage 50", scores.coverage_50, coverage(0.5)?),
+            ("coverage 80", scores.coverage_80, coverage(0.8)?),
+            ("coverage 90", scores.coverage_90, coverage(0.9)?),
+            ("coverage 95", scores.coverage_95, coverage(0.95)?),
+            ("coverage 99", scores.coverage_99, coverage(0.99)?),
+        ] {
+            assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{name}: {found} is not {expected}");
+        }
+        assert_eq!((scores.rows, Scores::new(&moments, &y, &log_density)?.coverage_80), (101, scores.coverage_80));
+        Ok(())
+    }
+
+    #[test]
+    fn extreme_errors_neither_overflow_nor_pass_silently() -> Result<()> {
+        let one = |mean: f64, y: f64| {
+            let moments = Moments { mean: Mat::from_fn(2, 1, |_, _| mean), var: Mat::from_fn(2, 1, |_, _| 1.0) };
+            Scores::new(&moments, &Mat::from_fn(2, 1, |i, _| if i == 0 { mean } else { y }), &[0.0, 0.0])
+        };
+        assert!((one(0.0, 1e300)?.rmse / 1e300 - 0.5_f64.sqrt()).abs() < 1e-12);
+        assert!((one(0.0, 1e-300)?.rmse / 1e-300 - 0.5_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(one(0.0, 0.0)?.rmse, 0.0);
+        assert!(one(0.0, 1.0)?.is_finite() && !one(0.0, f64::NAN)?.is_finite());
+        assert!(one(0.0, f64::NAN)?.rmse.is_nan() && one(0.0, f64::INFINITY)?.rmse == f64::INFINITY);
+        Ok(())
+    }
+
+    #[test]
+    fn tables_must_fit() {
+        let (moments, y) = table(3);
+        assert!(matches!(Scores::new(&moments, &y, &[0.0]), Err(Error::Shape { .. })));
+        assert!(matches!(ScoreTally::new().add_normal(&moments, &Mat::zeros(3, 1)), Err(Error::Shape { .. })));
+        assert!(matches!(ScoreTally::new().scores(), Err(Error::Empty { .. })));
     }
 }

@@ -35,8 +35,8 @@ fn expected(saved: &SavedModel, x: Mat) -> Expected {
 #[test]
 fn a_model_of_version_1_predicts_what_it_did() {
     let saved = SavedModel::load(&stored("v1.deepgp")).expect("a model");
-    assert_eq!(saved.preprocessing.features.names, ["voltage", "température"]);
-    assert_eq!(saved.preprocessing.target_names, ["yield"]);
+    assert_eq!(saved.preprocessing.schema.feature_names(), ["voltage", "température"]);
+    assert_eq!(saved.preprocessing.schema.targets(), ["yield"]);
     assert_eq!((saved.record.steps, saved.record.rows, &saved.record.config), (300, 60, &config(300)));
     let text = std::fs::read_to_string(stored("v1.json")).expect("predictions");
     let then: Expected = serde_json::from_str(&text).expect("predictions");

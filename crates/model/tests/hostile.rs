@@ -160,9 +160,14 @@ fn refusals_say_what_is_wrong() {
         ("/body/fitted/factors".into(), json!([]), &["layers of the factors: expected 2, found 0"]),
         ("/body/fitted/inference/alpha".into(), json!(7), &["alpha: 7"]),
         ("/body/fitted/inference/jitter".into(), json!({"relative": -1}), &["jitter: -1"]),
-        ("/body/preprocessing/features/names".into(), json!(["one"]), &["features: expected 2, found 1"]),
+        (
+            "/body/preprocessing/schema/inputs".into(),
+            json!([{"name": "one", "kind": {"number": {"mean": 0.0}}, "has_missing": false}]),
+            &["features: expected 2, found 1"],
+        ),
+        ("/body/linear/noise_var".into(), json!([0.0]), &["noise_var of the linear model"]),
         ("/body/preprocessing/ranges".into(), json!([]), &["ranges of the inputs: expected 2, found 0"]),
-        ("/body/preprocessing/target_names".into(), json!([]), &["names of the targets: expected 1, found 0"]),
+        ("/body/preprocessing/schema/targets".into(), json!([]), &["it needs an input and a target"]),
         ("/body/preprocessing/targets/scale".into(), json!([-1.0]), &["preprocessing: targets: scale", "-1"]),
         ("/body/preprocessing/inputs/mean".into(), json!([1.0]), &["scales of a standardiser: expected 1, found 2"]),
         ("/body".into(), json!({}), &["body: missing field `preprocessing`"]),
@@ -213,7 +218,7 @@ fn sizes_beyond_reason_are_refused_before_they_are_used() {
 #[test]
 fn checkpoints_are_no_models_and_survive_the_same() {
     let (x, y) = data(40);
-    let prepared = Prepared::new(&x, &y).expect("data");
+    let prepared = Prepared::new(x.clone(), y.clone()).expect("data");
     let mut config = config(4);
     config.architecture.n_inducing = 3;
     let mut trainer = prepared.trainer(&config).expect("a trainer");
@@ -281,7 +286,7 @@ fn seeds() {
     }
     for engine in [Engine::Sep(Site::FirstOrder), Engine::Ep, Engine::JointEnergy] {
         let (x, y) = data(4);
-        let prepared = Prepared::new(&x, &y).expect("data");
+        let prepared = Prepared::new(x.clone(), y.clone()).expect("data");
         let mut config = config(2);
         config.architecture.n_inducing = 2;
         config.train.inference = InferSettings::of(engine);

@@ -63,7 +63,7 @@ fn train(folder: &Path, engine: Engine) {
     let (x, y) = data(ROWS);
     let (path, config) = (folder.join("run.checkpoint"), run_config(engine));
     deepgp_io::remove_leftovers(&path).expect("a folder");
-    let prepared = Prepared::new(&x, &y).expect("data");
+    let prepared = Prepared::new(x.clone(), y.clone()).expect("data");
     let mut trainer = if path.exists() {
         let checkpoint = Checkpoint::<()>::load(&path).expect("a checkpoint");
         prepared.resume(checkpoint.snapshot).expect("a run")

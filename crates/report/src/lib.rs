@@ -34,3 +34,4 @@ pub use report::{
     Better, CurvePoint, HiddenCloud, HiddenNet, HiddenPath, LayerView, Report, ScoreTable, Slice, Surface,
     TargetResults, UnitUse,
 };
+pub use slopes::mean_square_slopes;

@@ -18,7 +18,7 @@ pub fn splits(args: &Splits) -> Result<()> {
     ensure!(args.target < args.targets, "--target {} but there are {} targets", args.target, args.targets);
     let y = Mat::from_vec(targets.rows(), 1, targets.column(args.target))?;
     let all = read_splits(args.folder.join("splits.csv"))?;
-    let config = args.fit.config();
+    let config = args.model.config()?;
 
     let mut scores: Vec<Scores> = Vec::new();
     for s in range(&args.splits)? {

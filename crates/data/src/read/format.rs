@@ -25,7 +25,8 @@ const KNOWN: [(&[u8], Format); 3] =
     [(b"PAR1", Format::Parquet), (b"ARROW1\0\0", Format::ArrowFile), (b"\xff\xff\xff\xff", Format::ArrowStream)];
 
 /// First bytes of files that are often taken for tables.
-const FOREIGN: [(&[u8], &str, &str); 13] = [
+const FOREIGN: [(&[u8], &str, &str); 14] = [
+    (b"\x89DGP", "a deepgp model or checkpoint", "give the table in its place"),
     (b"PK\x03\x04", "a zip archive or an Excel workbook", EXPORT),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook", EXPORT),
     (b"\x28\xb5\x2f\xfd", "a file compressed by zstd", DECOMPRESS),

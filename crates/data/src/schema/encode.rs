@@ -17,6 +17,8 @@ use std::path::PathBuf;
 pub enum Targets {
     /// They are, and rows without one are left out: training and scoring.
     Required,
+    /// They are, but every row is kept, with NaN for a target that is missing: prediction beside observations.
+    Optional,
     /// They are not and need not be there, and every row is kept: prediction.
     Ignored,
 }
@@ -39,6 +41,8 @@ pub struct Encoder<'s> {
     /// Position in the table of each input and each target.
     inputs: Vec<usize>,
     targets: Vec<usize>,
+    /// Whether rows without a target are kept.
+    keeps_all: bool,
     next_row: u64,
     n_without_target: u64,
     oddities: Vec<Oddities>,
@@ -95,9 +99,10 @@ impl<'s> Encoder<'s> {
             path: reader.label().to_owned(),
             inputs: schema.inputs.iter().map(|input| find(&input.name)).collect::<Result<_>>()?,
             targets: match targets {
-                Targets::Required => schema.targets.iter().map(find).collect::<Result<_>>()?,
+                Targets::Required | Targets::Optional => schema.targets.iter().map(find).collect::<Result<_>>()?,
                 Targets::Ignored => Vec::new(),
             },
+            keeps_all: targets == Targets::Optional,
             next_row: 0,
             n_without_target: 0,
             oddities: vec![Oddities::default(); schema.inputs.len()],
@@ -164,6 +169,7 @@ impl<'s> Encoder<'s> {
         for (&col, name) in self.targets.iter().zip(&self.schema.targets) {
             match chunk.cell(row, col) {
                 Cell::Number(value) if value.is_finite() => out.push(value),
+                Cell::Missing if self.keeps_all => out.push(f64::NAN),
                 Cell::Missing => {
                     out.truncate(before);
                     return Ok(false);

@@ -136,6 +136,25 @@ impl Mat {
         (self.rows, self.cols) = (indices.len(), source.cols);
     }
 
+    /// Takes the rows named by `rows` out, in that order; the others close up in place. Beside the rows taken out it needs
+    /// no memory.
+    ///
+    /// # Panics
+    /// If `rows` is not strictly ascending or names a row that is not there.
+    pub fn take_rows(&mut self, rows: &[usize]) -> Self {
+        assert!(rows.is_sorted_by(|a, b| a < b), "rows to take must ascend");
+        let taken = self.select_rows(rows);
+        let mut kept = rows.first().map_or(self.rows, |&first| first);
+        for (k, &row) in rows.iter().enumerate() {
+            let next = rows.get(k + 1).map_or(self.rows, |&next| next);
+            self.data.copy_within((row + 1) * self.cols..next * self.cols, kept * self.cols);
+            kept += next - row - 1;
+        }
+        self.data.truncate(kept * self.cols);
+        self.rows = kept;
+        taken
+    }
+
     /// Becomes `rows × cols` of zeros, keeping its allocation where it can.
     pub fn reset(&mut self, rows: usize, cols: usize) {
         self.data.clear();
@@ -226,5 +245,28 @@ impl IndexMut<(usize, usize)> for Mat {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
         debug_assert!(j < self.cols);
         &mut self.data[i * self.cols + j]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_are_taken_leave_the_others_in_order() {
+        let all = Mat::from_fn(6, 2, |i, j| (10 * i + j) as f64);
+        for rows in [vec![], vec![0], vec![5], vec![1, 2, 4], vec![0, 1, 2, 3, 4, 5]] {
+            let mut rest = all.clone();
+            assert_eq!(rest.take_rows(&rows), all.select_rows(&rows));
+            let others: Vec<usize> = (0..6).filter(|i| !rows.contains(i)).collect();
+            assert_eq!(rest.as_slice(), all.select_rows(&others).as_slice(), "{rows:?}");
+            assert_eq!((rest.rows(), rest.cols()), (others.len(), 2));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "must ascend")]
+    fn rows_to_take_must_ascend() {
+        Mat::zeros(3, 1).take_rows(&[1, 1]);
     }
 }

@@ -3,7 +3,8 @@
 
 use deepgp::linalg::Mat;
 use deepgp::train::{Fitted, Outcome};
-use deepgp_model::{Config, CurvePoint, Features, Prepared, Preprocessing, Range, Record, SavedModel};
+use deepgp_data::Schema;
+use deepgp_model::{Config, CurvePoint, LinearModel, Prepared, Preprocessing, Range, Record, SavedModel};
 
 /// Two inputs of different units and one target.
 pub fn data(n: usize) -> (Mat, Mat) {
@@ -27,10 +28,9 @@ pub fn config(iterations: usize) -> Config {
 
 pub fn preprocessing(data: &Prepared, x: &Mat) -> Preprocessing {
     Preprocessing {
-        features: Features { names: vec!["voltage".into(), "température".into()] },
+        schema: Schema::numeric(&["voltage".into(), "température".into()], &["yield".into()]).expect("a schema"),
         inputs: data.inputs().clone(),
         ranges: Range::of_columns(x),
-        target_names: vec!["yield".into()],
         targets: data.targets().clone(),
     }
 }
@@ -40,13 +40,14 @@ pub fn saved_from(config: Config, prepared: &Prepared, x: &Mat, fitted: Fitted, 
     let energy = Some(outcome.energy);
     record.curve.push(CurvePoint { step: outcome.steps, energy, rmse: None, mean_log_density: None });
     record.finish(outcome, 0.0);
-    SavedModel { preprocessing: preprocessing(prepared, x), fitted, record }
+    let linear = LinearModel::fit(prepared).expect("a linear model");
+    SavedModel { preprocessing: preprocessing(prepared, x), fitted, linear, record }
 }
 
 /// The model after so many steps.
 pub fn saved(config: Config) -> SavedModel {
     let (x, y) = data(60);
-    let prepared = Prepared::new(&x, &y).expect("data");
+    let prepared = Prepared::new(x.clone(), y.clone()).expect("data");
     let mut trainer = prepared.trainer(&config).expect("a trainer");
     let outcome = trainer.run(&mut ());
     saved_from(config, &prepared, &x, trainer.fitted(), &outcome)

@@ -1,0 +1,156 @@
+//! What a run gave: the model to save, and what to tell of it.
+
+use super::data::TrainingData;
+use super::termination;
+use super::watch::{Ending, Watch};
+use crate::plan::Plan;
+use crate::words::{count, duration, kind, network, plural, score_table};
+use anyhow::Result;
+use deepgp::Event;
+use deepgp::train::{Fitted, Outcome, Termination};
+use deepgp_data::Notice;
+use deepgp_model::{LinearModel, SavedModel, ScoreTally, Scores};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A trained model with its story.
+pub struct Trained {
+    /// What is saved.
+    pub saved: SavedModel,
+    /// Why the watch ended the run, if it did.
+    pub ending: Option<Ending>,
+    /// Scores of simpler models on the held-out rows.
+    pub baselines: Vec<(&'static str, Scores)>,
+    notices: Vec<Notice>,
+    n_held_out: usize,
+    termination: &'static str,
+}
+
+impl Trained {
+    /// Takes the best network of a run, or its last where no rows were held out, and scores it.
+    pub fn new(data: &TrainingData, mut watch: Watch<'_>, outcome: &Outcome, last: Fitted) -> Result<Self> {
+        if outcome.termination == Termination::Stopped {
+            // The end came between two looks.
+            watch.look(outcome.steps, outcome.energy, last.clone());
+        }
+        watch.clear();
+        let (seconds, ending) = (watch.seconds(), watch.ending);
+        let (mut record, best) = (watch.record, watch.best);
+        record.finish(outcome, seconds);
+        record.date = crate::words::now();
+        record.best_step = best.as_ref().map(|best| best.step);
+        let fitted = best.map_or(last, |best| best.fitted);
+        // A singular table has no linear model to compare with.
+        let linear = LinearModel::fit(&data.prepared).unwrap_or(None);
+        let mut saved = SavedModel { preprocessing: data.preprocessing.clone(), fitted, linear, record };
+        let mut baselines = Vec::new();
+        if data.held_out.len() > 0 {
+            let (x, y) = (&data.held_out.x, &data.held_out.y);
+            // A file has no place for what is not a number.
+            saved.record.held_out = Some(saved.model()?.score(x, y)?).filter(Scores::is_finite);
+            for (name, moments) in saved.baselines(x)? {
+                let mut tally = ScoreTally::new();
+                tally.add_normal(&moments, y)?;
+                baselines.push((name, tally.scores()?));
+            }
+        }
+        let (notices, termination) = (data.notices.clone(), termination(outcome.termination, ending));
+        Ok(Self { saved, ending, baselines, notices, n_held_out: data.held_out.len(), termination })
+    }
+
+    /// For people.
+    pub fn text(&self, out: &Path) -> String {
+        let SavedModel { preprocessing, fitted, record, .. } = &self.saved;
+        let mut text = format!(
+            "{} for {}: {}, {} in {}\n",
+            network(&fitted.model),
+            preprocessing.schema.targets().join(", "),
+            plural(record.rows, "training row"),
+            plural(record.steps, "step"),
+            duration(record.seconds)
+        );
+        if let Some(scores) = &record.held_out {
+            let step = record.best_step.map_or(String::new(), |step| format!(", best at step {}", count(step)));
+            let mut columns = vec![(kind(&fitted.model), scores)];
+            columns.extend(self.baselines.iter().rev().map(|(name, scores)| (*name, scores)));
+            text += &score_table(&format!("{} held out{step}", plural(scores.rows, "row")), &columns);
+        }
+        text + &format!("saved as {}\n", out.display())
+    }
+
+    /// What the user should know, besides.
+    pub fn remarks(&self) -> Vec<String> {
+        let (record, mut remarks) = (&self.saved.record, Vec::new());
+        if self.termination == "diverged" {
+            remarks.push(format!(
+                "training diverged after step {}; the last good network was kept; try a smaller --lr",
+                count(record.steps)
+            ));
+        }
+        if self.n_held_out > 0 && record.held_out.is_none() {
+            remarks
+                .push("scores of the held-out rows are not finite: the targets are too large or too small".to_owned());
+        }
+        if record.n_events > 0 {
+            remarks.push(format!("{} in training: {}", plural(record.n_events, "event"), kinds(&record.events)));
+        }
+        if let Some(scores) = &record.held_out {
+            let better = |s: &Scores| s.mean_log_density >= scores.mean_log_density;
+            if let Some((name, _)) = self.baselines.iter().rev().find(|(_, s)| better(s)) {
+                remarks
+                    .push(format!("the {name} model does as well on the held-out rows: train for longer, or use it"));
+            }
+        }
+        remarks
+    }
+
+    /// For machines.
+    pub fn json(&self, plan: &Plan, checkpoint: Option<&Path>) -> Value {
+        let SavedModel { preprocessing, fitted, record, .. } = &self.saved;
+        let baselines: BTreeMap<&str, &Scores> = self.baselines.iter().map(|(name, s)| (*name, s)).collect();
+        let notices: Vec<String> = self.notices.iter().map(ToString::to_string).collect();
+        json!({
+            "model": plan.out,
+            "checkpoint": checkpoint,
+            "version": record.deepgp,
+            "network": network(&fitted.model),
+            "features": preprocessing.schema.feature_names(),
+            "targets": preprocessing.schema.targets(),
+            "rows": record.rows,
+            "held_out_rows": self.n_held_out,
+            "steps": record.steps,
+            "best_step": record.best_step,
+            "seconds": record.seconds,
+            "seconds_per_step": record.seconds / record.steps.max(1) as f64,
+            "energy": record.energy,
+            "termination": self.termination,
+            "events": events(&record.events),
+            "n_events": record.n_events,
+            "held_out": record.held_out,
+            "baselines": baselines,
+            "notices": notices,
+            "settings": plan.options(),
+        })
+    }
+}
+
+/// Each event with its step.
+fn events(events: &[(usize, Event)]) -> Vec<Value> {
+    let one = |(step, event): &(usize, Event)| {
+        let mut value = json!(event);
+        value["step"] = json!(step);
+        value
+    };
+    events.iter().map(one).collect()
+}
+
+/// "jitter raised 2, variances floored 1".
+pub fn kinds(events: &[(usize, Event)]) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, event) in events {
+        let name = json!(event)["event"].as_str().unwrap_or("other").replace('_', " ");
+        *counts.entry(name).or_default() += 1;
+    }
+    counts.iter().map(|(name, n)| format!("{name} {n}")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,169 @@
+//! `deepgp predict`: mean, deviation and interval of every row of a table, in bounded memory.
+
+use crate::args::Predict;
+use crate::fault::usage;
+use crate::out::{print_json, shown, write_to};
+use crate::rows::Loaded;
+use anyhow::{Context, Result};
+use deepgp::linalg::Mat;
+use deepgp::metrics::normal_quantile;
+use deepgp_data::{Batch, Targets};
+use serde_json::json;
+use std::io::Write;
+use std::time::Instant;
+
+/// Predicts every row.
+pub fn run(args: &Predict) -> Result<()> {
+    if !(args.interval > 0.0 && args.interval < 1.0) {
+        return Err(usage!("--interval must lie between 0 and 1, not {}", args.interval));
+    }
+    let started = Instant::now();
+    let loaded = Loaded::open(&args.model)?;
+    let json_rows = args.json && args.out.is_none();
+    let is_tsv = args.out.as_ref().is_some_and(|p| p.extension().is_some_and(|e| e.eq_ignore_ascii_case("tsv")));
+    let format = match (json_rows, is_tsv) {
+        (true, _) => Format::Json,
+        (false, true) => Format::Delimited('\t'),
+        (false, false) => Format::Delimited(','),
+    };
+    let names = columns(&loaded, args.log_density);
+    let half_width = -normal_quantile(0.5 * (1.0 - args.interval));
+    let targets = if args.log_density { Targets::Optional } else { Targets::Ignored };
+    let n_rows = write_to(args.out.as_deref(), |out| {
+        let mut n_rows = 0;
+        loaded.for_rows(&args.data, &args.table, targets, args.quiet, |batch| {
+            let cells = cells(&loaded, batch, half_width, args.log_density)?;
+            if n_rows == 0 {
+                format.begin(out, &names)?;
+            }
+            for (row, values) in batch.rows.iter().zip(&cells) {
+                format.row(out, &names, row + 1, values, n_rows == 0).context("cannot write the predictions")?;
+                n_rows += 1;
+            }
+            Ok(())
+        })?;
+        format.end(out, n_rows)?;
+        Ok(n_rows)
+    })?;
+    if args.json
+        && let Some(out) = &args.out
+    {
+        let seconds = started.elapsed().as_secs_f64();
+        print_json(
+            &json!({ "rows": n_rows, "columns": names, "out": shown(out), "interval": args.interval, "seconds": seconds }),
+        )?;
+    }
+    Ok(())
+}
+
+/// Names of the columns after the row's number.
+fn columns(loaded: &Loaded, log_density: bool) -> Vec<String> {
+    let of_target = |name: &String| ["mean", "std", "lower", "upper"].map(|what| format!("{name}_{what}"));
+    let mut names: Vec<String> = loaded.saved.preprocessing.schema.targets().iter().flat_map(of_target).collect();
+    if log_density {
+        names.push("log_density".to_owned());
+    }
+    names
+}
+
+/// The numbers of each row, in the order of the columns; NaN for a log density that there is none of.
+fn cells(loaded: &Loaded, batch: &Batch, half_width: f64, log_density: bool) -> Result<Vec<Vec<f64>>> {
+    let y = loaded.model.predict(&batch.inputs)?.y;
+    let mut all: Vec<Vec<f64>> = (0..y.mean.rows())
+        .map(|n| {
+            let moments = y.mean.row(n).iter().zip(y.var.row(n));
+            let of_target = |(&mean, var): (&f64, &f64)| {
+                let (std, half) = (var.sqrt(), half_width * var.sqrt());
+                [mean, std, mean - half, mean + half]
+            };
+            moments.flat_map(of_target).collect()
+        })
+        .collect();
+    if log_density {
+        let is_observed = |n: &usize| batch.targets.row(*n).iter().all(|v| !v.is_nan());
+        let observed: Vec<usize> = (0..all.len()).filter(is_observed).collect();
+        all.iter_mut().for_each(|row| row.push(f64::NAN));
+        if !observed.is_empty() {
+            let part = |m: &Mat| m.select_rows(&observed);
+            let densities = loaded.model.log_density(&part(&batch.inputs), &part(&batch.targets))?;
+            for (&n, density) in observed.iter().zip(densities) {
+                all[n].pop();
+                all[n].push(density);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// How rows are written.
+#[derive(Clone, Copy)]
+enum Format {
+    Delimited(char),
+    Json,
+}
+
+impl Format {
+    fn begin(self, out: &mut dyn Write, names: &[String]) -> Result<()> {
+        let written = match self {
+            Self::Delimited(delimiter) => {
+                let header: String =
+                    names.iter().map(|name| format!("{delimiter}{}", quoted(name, delimiter))).collect();
+                writeln!(out, "row{header}")
+            }
+            Self::Json => write!(out, "{{\"predictions\":["),
+        };
+        written.context("cannot write the predictions")
+    }
+
+    fn row(
+        self,
+        out: &mut dyn Write,
+        names: &[String],
+        row: u64,
+        values: &[f64],
+        is_first: bool,
+    ) -> std::io::Result<()> {
+        match self {
+            Self::Delimited(delimiter) => {
+                write!(out, "{row}")?;
+                for value in values {
+                    if value.is_nan() { write!(out, "{delimiter}")? } else { write!(out, "{delimiter}{value:?}")? }
+                }
+                writeln!(out)
+            }
+            Self::Json => {
+                let mut object = serde_json::Map::from_iter([("row".to_owned(), json!(row))]);
+                object.extend(names.iter().cloned().zip(values.iter().map(|v| json!(v))));
+                write!(out, "{}{}", if is_first { "" } else { "," }, serde_json::Value::Object(object))
+            }
+        }
+    }
+
+    fn end(self, out: &mut dyn Write, n_rows: usize) -> Result<()> {
+        match self {
+            Self::Delimited(_) => Ok(()),
+            Self::Json => writeln!(out, "],\"rows\":{n_rows}}}").context("cannot write the predictions"),
+        }
+    }
+}
+
+/// A name as a cell of a text table.
+fn quoted(name: &str, delimiter: char) -> String {
+    if name.contains([delimiter, '"', '\n', '\r']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_delimiters_are_quoted() {
+        assert_eq!(quoted("a,b", ','), "\"a,b\"");
+        assert_eq!(quoted("a,b", '\t'), "a,b");
+        assert_eq!(quoted("the \"x\"", ','), "\"the \"\"x\"\"\"");
+    }
+}

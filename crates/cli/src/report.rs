@@ -1,0 +1,175 @@
+//! `deepgp report`: a model on a table, as one HTML page and figures.
+
+use crate::args::Report as Args;
+use crate::options::ModelOptions;
+use crate::out::{note, print, print_json, shown, write_to};
+use crate::rows::Loaded;
+use crate::score::Tallies;
+use crate::words::{count, duration, plural};
+use anyhow::{Context, Result};
+use deepgp::linalg::Mat;
+use deepgp_data::{Batch, Targets};
+use deepgp_model::{Record, Scores};
+use deepgp_report::{CurvePoint, Report, Source, Training, from_model};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Most rows that figures are made of.
+const MOST_ROWS: usize = 50_000;
+
+/// Writes the page, and the figures if asked for.
+pub fn run(args: &Args) -> Result<()> {
+    let loaded = Loaded::open(&args.model)?;
+    let (mut tallies, mut sample) = (Tallies::default(), Sample::new());
+    loaded.for_rows(&args.data, &args.table, Targets::Required, args.quiet, |batch| {
+        tallies.add(&loaded, batch)?;
+        sample.add(batch);
+        Ok(())
+    })?;
+    let (scores, baselines) = tallies.scores()?;
+    let title = args.title.clone().unwrap_or_else(|| title(&loaded, &args.data));
+    let report = report(&title, &loaded, &sample, baselines)?;
+    write_page(&report, &args.out)?;
+    let figures = match &args.figures {
+        Some(folder) => write_figures(&report, folder)?,
+        None => Vec::new(),
+    };
+    if args.json {
+        return print_json(&json!({
+            "out": shown(&args.out), "figures": figures.iter().map(|p| shown(p)).collect::<Vec<_>>(), "rows": scores.rows, "rows_in_figures": sample.x.rows(), "scores": scores,
+        }));
+    }
+    note(args.quiet, &format!("{} in {}", plural(sample.x.rows(), "row"), args.out.display()));
+    print(&format!("{}\n", args.out.display()))?;
+    figures.iter().try_for_each(|path| print(&format!("{}\n", path.display())))
+}
+
+fn title(loaded: &Loaded, data: &Path) -> String {
+    let name = data.file_name().map_or_else(|| "standard input".into(), |name| name.to_string_lossy());
+    format!("{} from {name}", loaded.saved.preprocessing.schema.targets().join(", "))
+}
+
+/// The page as a file, whole or not at all.
+pub fn write_page(report: &Report, path: &Path) -> Result<()> {
+    let page = report.html();
+    write_to(Some(path), |out| out.write_all(page.as_bytes()).context("cannot write the page"))
+}
+
+/// Each figure as SVG and PNG.
+fn write_figures(report: &Report, folder: &Path) -> Result<Vec<PathBuf>> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let mut files = Vec::new();
+    for figure in report.figures() {
+        for (ending, bytes) in [("svg", figure.svg().into_bytes()), ("png", figure.png())] {
+            let path = folder.join(format!("{}.{ending}", figure.name));
+            write_to(Some(&path), |out| out.write_all(&bytes).context("cannot write a figure"))?;
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+/// The report of a model on rows that were read.
+pub fn report(title: &str, loaded: &Loaded, sample: &Sample, baselines: Vec<(&'static str, Scores)>) -> Result<Report> {
+    let (schema, record) = (&loaded.saved.preprocessing.schema, &loaded.saved.record);
+    let features = schema.feature_names();
+    let source = Source { x: &sample.x, y: &sample.y, features: &features, targets: schema.targets() };
+    let mut notes = Vec::new();
+    if sample.seen > sample.x.rows() {
+        notes.push(format!(
+            "Figures and scores show a random choice of {} of {} rows.",
+            count(sample.x.rows()),
+            count(sample.seen)
+        ));
+    }
+    // The report has the constant model itself.
+    let others = baselines.into_iter().filter(|(name, _)| *name == "linear" && sample.seen == sample.x.rows());
+    let training = Training {
+        curve: record.curve.points.iter().filter_map(curve_point).collect(),
+        settings: settings(record),
+        facts: vec![
+            ("training rows".to_owned(), count(record.rows)),
+            ("training steps".to_owned(), count(record.steps)),
+            ("training time".to_owned(), duration(record.seconds)),
+        ],
+        notes,
+        baselines: others.map(|(_, scores)| ("linear model".to_owned(), scores)).collect(),
+    };
+    Ok(from_model(title, &loaded.model, source, training)?)
+}
+
+fn curve_point(point: &deepgp_model::CurvePoint) -> Option<CurvePoint> {
+    let (valid_rmse, valid_log_density) = (point.rmse, point.mean_log_density);
+    Some(CurvePoint { step: point.step, energy: point.energy?, valid_rmse, valid_log_density })
+}
+
+/// Names and values of everything that was decided.
+fn settings(record: &Record) -> Vec<(String, String)> {
+    let options = serde_json::to_value(ModelOptions::of(&record.config)).unwrap_or_default();
+    let own = options
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.clone(), value.to_string().replace('"', "")));
+    let version = ("deepgp".to_owned(), record.deepgp.clone());
+    let date = record.date.iter().map(|date| ("trained".to_owned(), date.clone()));
+    std::iter::once(version).chain(date).chain(own).collect()
+}
+
+/// Rows of a table of any length, each as likely as any other to be among them.
+pub struct Sample {
+    /// Inputs.
+    pub x: Mat,
+    /// Targets.
+    pub y: Mat,
+    /// Rows that there were.
+    pub seen: usize,
+    rng: ChaCha8Rng,
+}
+
+impl Sample {
+    /// Of no rows yet.
+    pub fn new() -> Self {
+        Self { x: Mat::default(), y: Mat::default(), seen: 0, rng: ChaCha8Rng::seed_from_u64(0) }
+    }
+
+    /// Adds rows; when there are too many, each takes the place of another by chance. After Vitter's algorithm R.
+    pub fn add(&mut self, batch: &Batch) {
+        for n in 0..batch.inputs.rows() {
+            let (x, y) = (batch.inputs.row(n), batch.targets.row(n));
+            if self.seen < MOST_ROWS {
+                self.x.push_row(x.len()).copy_from_slice(x);
+                self.y.push_row(y.len()).copy_from_slice(y);
+            } else {
+                let place = self.rng.random_range(0..=self.seen);
+                if place < MOST_ROWS {
+                    self.x.row_mut(place).copy_from_slice(x);
+                    self.y.row_mut(place).copy_from_slice(y);
+                }
+            }
+            self.seen += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_of_many_rows_is_fair() {
+        let mut sample = Sample::new();
+        let n = 3 * MOST_ROWS;
+        for start in (0..n).step_by(1000) {
+            let inputs = Mat::from_fn(1000, 1, |i, _| (start + i) as f64);
+            sample.add(&Batch { targets: inputs.clone(), inputs, rows: Vec::new() });
+        }
+        assert_eq!((sample.seen, sample.x.rows()), (n, MOST_ROWS));
+        assert_eq!(sample.x, sample.y);
+        let mean = sample.x.as_slice().iter().sum::<f64>() / MOST_ROWS as f64 / n as f64;
+        // Its deviation is 0.29/√50,000.
+        assert!((mean - 0.5).abs() < 0.006, "{mean}");
+    }
+}

@@ -1,0 +1,222 @@
+//! `deepgp show`: what a model is and what it has learnt, in words.
+
+use crate::args::Show;
+use crate::fit::kinds;
+use crate::options::ModelOptions;
+use crate::out::{print, print_json};
+use crate::rows::Loaded;
+use crate::words::{count, duration, network, number, percent, plural};
+use anyhow::Result;
+use deepgp::kernel::{Kernel, Smoothness};
+use deepgp::layer::Layer;
+use deepgp::likelihood::Likelihood;
+use deepgp_data::{Kind, Schema};
+use deepgp_model::{Record, SavedModel};
+use deepgp_report::mean_square_slopes;
+use serde_json::{Value, json};
+
+/// Columns whose relevance is shown.
+const SHOWN: usize = 30;
+
+/// Describes a model file.
+pub fn run(args: &Show) -> Result<()> {
+    let Loaded { saved, .. } = Loaded::open(&args.model)?;
+    if args.json { print_json(&described(&saved)) } else { print(&text(&saved)) }
+}
+
+/// For machines.
+fn described(saved: &SavedModel) -> Value {
+    let (schema, record) = (&saved.preprocessing.schema, &saved.record);
+    let layers = saved.fitted.model.layers();
+    let layer = |layer: &Layer| {
+        json!({
+            "inputs": layer.dim_in(), "outputs": layer.dim_out, "inducing": layer.n_inducing(), "kernel": layer.kernel,
+            "noise_std": layer.noise_var.sqrt(), "mean": if layer.mean.weights().is_some() { "linear" } else { "zero" },
+        })
+    };
+    let relevance: Vec<Value> =
+        relevance(saved).into_iter().map(|(column, share)| json!({ "column": column, "share": share })).collect();
+    json!({
+        "version": record.deepgp,
+        "date": record.date,
+        "network": network(&saved.fitted.model),
+        "targets": schema.targets(),
+        "columns": schema.inputs(),
+        "features": schema.feature_names(),
+        "layers": layers.iter().map(layer).collect::<Vec<_>>(),
+        "noise": noise(saved),
+        "relevance": relevance,
+        "rows": record.rows,
+        "steps": record.steps,
+        "best_step": record.best_step,
+        "seconds": record.seconds,
+        "energy": record.energy,
+        "termination": record.termination,
+        "n_events": record.n_events,
+        "held_out": record.held_out,
+        "settings": ModelOptions::of(&record.config),
+    })
+}
+
+/// For people.
+fn text(saved: &SavedModel) -> String {
+    let (schema, record, model) = (&saved.preprocessing.schema, &saved.record, &saved.fitted.model);
+    let mut out = format!("{}, by deepgp {}", network(model), record.deepgp);
+    if let Some(date) = &record.date {
+        out += &format!(", {date}");
+    }
+    out += &format!("\n\npredicts {}\n", schema.targets().join(", "));
+    out += &format!("from     {}\n", columns(schema));
+    for line in noise(saved) {
+        out += &format!("noise    {line}\n");
+    }
+    out += "\nnetwork (inputs and targets have standard deviation 1 here)\n";
+    for (l, layer) in model.layers().iter().enumerate() {
+        out += &format!("  layer {}: {}\n", l + 1, layer_words(layer, l + 1 == model.layers().len()));
+    }
+    out += "\nrelevance of the columns to the first layer\n";
+    let all = relevance(saved);
+    let width = all.iter().take(SHOWN).map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(40);
+    for (name, share) in all.iter().take(SHOWN) {
+        let bar = "█".repeat((30.0 * share).round() as usize);
+        out += format!("  {name:<width$} {:>7}  {bar}", percent(*share)).trim_end();
+        out += "\n";
+    }
+    if all.len() > SHOWN {
+        out += &format!("  and {} more\n", plural(all.len() - SHOWN, "column"));
+    }
+    out + &training(record)
+}
+
+fn columns(schema: &Schema) -> String {
+    let of = |test: fn(&Kind) -> bool| schema.inputs().iter().filter(|input| test(&input.kind)).count();
+    let kinds = [
+        (of(|kind| matches!(kind, Kind::Number { .. })), "number"),
+        (of(|kind| matches!(kind, Kind::Boolean { .. })), "yes or no"),
+        (of(|kind| matches!(kind, Kind::Category { .. })), "category"),
+    ];
+    let there: Vec<String> =
+        kinds.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{} {name}", count(*n))).collect();
+    let n_features = plural(schema.n_features(), "feature");
+    format!("{} ({}), as {n_features}", plural(schema.inputs().len(), "column"), there.join(", "))
+}
+
+/// One line for each target.
+fn noise(saved: &SavedModel) -> Vec<String> {
+    let names = saved.preprocessing.schema.targets().iter();
+    let scales = saved.preprocessing.targets.scale();
+    match saved.fitted.model.likelihood() {
+        Likelihood::Gaussian(g) => names
+            .zip(g.noise_var.iter().zip(scales))
+            .map(|(name, (var, scale))| {
+                format!("Gaussian, standard deviation {} of {name}", number(var.sqrt() * scale))
+            })
+            .collect(),
+        Likelihood::StudentT(t) => names
+            .zip(t.scale.iter().zip(scales))
+            .map(|(name, (own, scale))| {
+                format!("Student-t, scale {} of {name}, {} degrees of freedom", number(own * scale), number(t.dof))
+            })
+            .collect(),
+        Likelihood::Probit(_) => vec!["probit".to_owned()],
+    }
+}
+
+fn layer_words(layer: &Layer, is_last: bool) -> String {
+    let mean = if layer.mean.weights().is_some() { ", linear mean" } else { "" };
+    let noise = if is_last { String::new() } else { format!(", noise {}", number(layer.noise_var.sqrt())) };
+    format!(
+        "{} → {}, {}; {}{mean}{noise}",
+        layer.dim_in(),
+        layer.dim_out,
+        plural(layer.n_inducing(), "inducing input"),
+        kernel_words(&layer.kernel)
+    )
+}
+
+fn kernel_words(kernel: &Kernel) -> String {
+    let radial = |name: &str, signal_var: f64, lengthscale: &[f64]| {
+        format!("{name} of deviation {}, lengthscales {}", number(signal_var.sqrt()), range(lengthscale))
+    };
+    match kernel {
+        Kernel::Eq(k) => radial("exponentiated quadratic", k.signal_var, &k.lengthscale),
+        Kernel::Matern(k) => {
+            let name = match k.smoothness {
+                Smoothness::ThreeHalves => "Matérn 3/2",
+                Smoothness::FiveHalves => "Matérn 5/2",
+            };
+            radial(name, k.signal_var, &k.lengthscale)
+        }
+        Kernel::Linear(k) => {
+            let slopes: Vec<f64> = k.variance.iter().map(|v| v.sqrt()).collect();
+            format!("linear with slopes of deviation {}", range(&slopes))
+        }
+        Kernel::SpectralMixture(k) => {
+            let deviation = number(k.weight.iter().sum::<f64>().sqrt());
+            format!("spectral mixture of {}, deviation {deviation}", plural(k.weight.len(), "component"))
+        }
+        Kernel::Sum(k) => k.parts.iter().map(kernel_words).collect::<Vec<_>>().join(" + "),
+    }
+}
+
+/// A few numbers as they are, many by their range.
+fn range(values: &[f64]) -> String {
+    const FEW: usize = 4;
+    if values.len() <= FEW {
+        return values.iter().map(|v| number(*v)).collect::<Vec<_>>().join(", ");
+    }
+    let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
+    format!("{} to {}", number(low), number(high))
+}
+
+/// Columns with their shares of the first layer's mean squared slope, largest first; features of a column are added up.
+pub fn relevance(saved: &SavedModel) -> Vec<(String, f64)> {
+    let schema = &saved.preprocessing.schema;
+    let slopes = mean_square_slopes(&saved.fitted.model.layers()[0]);
+    let mut shares: Vec<(String, f64)> = schema.inputs().iter().map(|input| (input.name.clone(), 0.0)).collect();
+    for (column, slope) in schema.feature_inputs().into_iter().zip(&slopes) {
+        shares[column].1 += slope;
+    }
+    let total: f64 = slopes.iter().sum();
+    if total > 0.0 && total.is_finite() {
+        shares.iter_mut().for_each(|(_, share)| *share /= total);
+    }
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares
+}
+
+fn training(record: &Record) -> String {
+    let train = &record.config.train;
+    let settings = serde_json::to_value(ModelOptions::of(&record.config)).unwrap_or_default();
+    let setting = |name: &str| settings[name].to_string().replace('"', "");
+    let mut out = format!(
+        "\ntraining\n  {}, {} in {}, batches of {}, learning rate {} ({})\n  engine {}, alpha {}, damping {}, seed {}\n",
+        plural(record.rows, "row"),
+        plural(record.steps, "step"),
+        duration(record.seconds),
+        count(train.batch_size.min(record.rows)),
+        number(train.learning_rate),
+        setting("schedule"),
+        setting("engine"),
+        setting("alpha"),
+        setting("damping"),
+        train.seed,
+    );
+    if let Some(energy) = record.energy {
+        out += &format!("  energy at the end {} (its negative approximates the log evidence)\n", number(energy));
+    }
+    if record.n_events > 0 {
+        out += &format!("  {}: {}\n", plural(record.n_events, "event"), kinds(&record.events));
+    }
+    if let Some(scores) = &record.held_out {
+        out += &format!(
+            "  {} held out: RMSE {}, mean log density {} nats/row, {} inside the 95 % interval{}\n",
+            plural(scores.rows, "row"),
+            number(scores.rmse),
+            number(scores.mean_log_density),
+            percent(scores.coverage_95),
+            record.best_step.map_or(String::new(), |step| format!("; best at step {}", count(step)))
+        );
+    }
+    out
+}

@@ -1,0 +1,148 @@
+//! Numbers, times and tables as people read them.
+
+use deepgp::network::DeepGp;
+use deepgp_model::Scores;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Four significant digits.
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    if !value.is_finite() {
+        format!("{value}")
+    } else if size == 0.0 {
+        "0".to_owned()
+    } else if !(1e-4..1e7).contains(&size) {
+        format!("{value:.3e}")
+    } else {
+        let digits = (3 - size.log10().floor() as i32).max(0) as usize;
+        format!("{value:.digits$}")
+    }
+}
+
+/// A whole number with its digits in groups of three.
+pub fn count(n: usize) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) && digits.len() > 4 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// "1 row", "2 rows".
+pub fn plural(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{} {one}s", count(n)) }
+}
+
+/// A length of time.
+pub fn duration(seconds: f64) -> String {
+    if !seconds.is_finite() {
+        return "unknown".to_owned();
+    }
+    let whole = seconds.round() as u64;
+    match whole {
+        _ if seconds < 0.1 => format!("{:.0} ms", 1e3 * seconds),
+        _ if seconds < 10.0 => format!("{seconds:.1} s"),
+        0..120 => format!("{whole} s"),
+        120..7200 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// A share in per cent.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// "deep GP 8 → 2 → 1".
+pub fn network(model: &DeepGp) -> String {
+    let mut text = format!("{} {}", kind(model), model.dim_in());
+    for layer in model.layers() {
+        text += &format!(" → {}", layer.dim_out);
+    }
+    text
+}
+
+/// "sparse GP" or "deep GP".
+pub fn kind(model: &DeepGp) -> &'static str {
+    if model.layers().len() == 1 { "sparse GP" } else { "deep GP" }
+}
+
+/// Now, in universal time: 2026-11-15T10:20:30Z.
+pub fn now() -> Option<String> {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let (days, time) = (seconds / 86_400, seconds % 86_400);
+    // Days to a date: years begin in March, so that the leap day comes last. After H. Hinnant, chrono-compatible
+    // low-level date algorithms.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    Some(format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", time / 3600, time % 3600 / 60, time % 60))
+}
+
+/// Scores of several models side by side, one score a line.
+pub fn score_table(title: &str, columns: &[(&str, &Scores)]) -> String {
+    type Row = (&'static str, fn(&Scores) -> f64, fn(f64) -> String);
+    const ROWS: [Row; 9] = [
+        ("RMSE (target's unit, lower is better)", |s| s.rmse, number),
+        ("mean absolute error (target's unit, lower)", |s| s.mae, number),
+        ("mean log density (nats/row, higher is better)", |s| s.mean_log_density, number),
+        ("CRPS (target's unit, lower is better)", |s| s.crps, number),
+        ("inside the 50 % interval", |s| s.coverage_50, percent),
+        ("inside the 80 % interval", |s| s.coverage_80, percent),
+        ("inside the 90 % interval", |s| s.coverage_90, percent),
+        ("inside the 95 % interval", |s| s.coverage_95, percent),
+        ("inside the 99 % interval", |s| s.coverage_99, percent),
+    ];
+    let mut out = format!("{title:<46}");
+    columns.iter().for_each(|(name, _)| out += &format!(" {name:>10}"));
+    for (name, score, show) in ROWS {
+        out += &format!("\n  {name:<44}");
+        columns.iter().for_each(|(_, scores)| out += &format!(" {:>10}", show(score(scores))));
+    }
+    out + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        for (value, text) in [
+            (4.98765, "4.988"),
+            (-0.0123456, "-0.01235"),
+            (1234.56, "1235"),
+            (1e9, "1.000e9"),
+            (0.0, "0"),
+            (1e-7, "1.000e-7"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+        assert_eq!(
+            (count(9568), count(12_345), count(1_000_000)),
+            ("9568".into(), "12,345".into(), "1,000,000".into())
+        );
+        assert_eq!((plural(1, "row"), plural(0, "row")), ("1 row".into(), "0 rows".into()));
+    }
+
+    #[test]
+    fn times_are_short() {
+        for (seconds, text) in
+            [(0.05, "50 ms"), (3.21, "3.2 s"), (65.0, "65 s"), (125.0, "2 min 05 s"), (7260.0, "2 h 01 min")]
+        {
+            assert_eq!(duration(seconds), text);
+        }
+        assert_eq!(duration(f64::INFINITY), "unknown");
+        assert!(now().is_some_and(|t| t.len() == 20 && t.starts_with("20") && t.ends_with('Z')));
+    }
+}
