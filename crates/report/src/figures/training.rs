@@ -21,8 +21,8 @@ pub fn section(curve: &[CurvePoint]) -> Option<Section> {
         curve.iter().filter_map(|p| Some((p.step as f64, get(p)?))).unzip()
     };
     let held_out = [
-        ("Error on held-out rows", "RMSE", series(|p| p.valid_rmse)),
-        ("Log density of held-out rows", "nats a row", series(|p| p.valid_log_density)),
+        ("Held-out error", "RMSE", series(|p| p.valid_rmse)),
+        ("Held-out log density", "nats a row", series(|p| p.valid_log_density)),
     ];
     for (i, (title, label, (x, y))) in held_out.into_iter().enumerate() {
         if !x.is_empty() {
