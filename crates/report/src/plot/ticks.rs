@@ -73,6 +73,10 @@ fn label(at: Vec<f64>, step: f64) -> Ticks {
         unit = if offset < 0.0 { format!("+ {}", plain(-offset)) } else { format!("− {}", plain(offset)) };
     }
     let largest = (first - offset).abs().max((last - offset).abs());
+    if largest < 1e-6 * step {
+        // A single number, and nothing is left of it.
+        return Ticks { labels: vec!["0".to_owned(); at.len()], at, unit };
+    }
     let mut exponent = 0;
     if largest > 0.0 && !(1e-3..1e5).contains(&largest) {
         // Powers of a thousand, as in kilo, mega, giga.
@@ -170,6 +174,9 @@ mod tests {
         assert_eq!((labels(&t), t.unit.as_str()), (vec!["0.25", "0.50", "0.75", "1.00"], "− 1000000"));
         let t = linear(-5_000_000.9, -5_000_000.1, 4);
         assert_eq!(t.unit, "+ 5000010");
+        let scale = 1e-10;
+        let t = linear(scale * -702_423.801, scale * -702_423.797, 1);
+        assert_eq!((labels(&t), t.unit.as_str()), (vec!["0"], "+ 0.00007024238"));
     }
 
     #[test]
