@@ -136,7 +136,7 @@ pub struct Pass<'a> {
     pub model: &'a DeepGp,
     /// Per layer: K_zz and its factor.
     pub inducing: &'a [Inducing],
-    /// Per layer: A, B, C.
+    /// Per layer: N(μ, S), and A and B where inputs are random.
     pub projections: &'a [Projection],
     /// The power α of log Z.
     pub alpha: f64,

@@ -210,7 +210,7 @@ impl Context {
         &self.inducing
     }
 
-    /// A, B, C of every layer for the given Gaussians.
+    /// The projections of every layer for the given Gaussians.
     pub(crate) fn project(&self, q: &[Vec<Moments>]) -> Vec<Projection> {
         let one = |(l, (inducing, q)): (usize, (&Inducing, &Vec<Moments>))| Projection::new(inducing, Inputs::of(l), q);
         self.inducing.iter().zip(q).enumerate().map(one).collect()

@@ -11,7 +11,7 @@ use crate::linalg::tile::{Left, Part, mirror, product};
 use crate::linalg::{Mat, axpy, dot, tri};
 use crate::simd::{PAD, wide};
 
-/// N(μ, S) of each output of a layer and, where inputs are random, A, C and B; kept and refilled from step to step.
+/// N(μ, S) of each output of a layer and, where inputs are random, A and B; kept and refilled from step to step.
 #[derive(Debug, Clone, Default)]
 pub struct Projection {
     /// μ, one row of M per output.
@@ -20,12 +20,11 @@ pub struct Projection {
     pub cov: Vec<Mat>,
     /// A, one row of M per output.
     pub a: Mat,
-    /// C, M × M per output.
-    pub c: Vec<Mat>,
     /// B as packed weights, off-diagonal entries doubled, so that ⟨B, Ψ₂⟩ is a plain dot product with a packed Ψ₂;
     /// with room for vectors to read past the end.
     pub b: Vec<Vec<f64>>,
-    /// E = (L C)⁻¹ of one output.
+    /// C and E = (L C_q)⁻¹ of one output.
+    c: Mat,
     e: Mat,
 }
 
@@ -70,7 +69,6 @@ impl Projection {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
         self.a.reset(q.len(), m);
-        self.c.resize_with(q.len(), Mat::default);
         self.b.resize_with(q.len(), Vec::new);
         for (d, q) in q.iter().enumerate() {
             self.e.clone_from(l_inv);
@@ -79,7 +77,7 @@ impl Projection {
             for (k, w) in q.half_mean.iter().enumerate() {
                 axpy(*w, &self.e.row(k)[..=k], a);
             }
-            let c = &mut self.c[d];
+            let c = &mut self.c;
             product(c, false, Left::transposed(&self.e, Part::Upper), (&self.e, Part::Lower), Part::Upper);
             mirror(c, Part::Upper);
             c.add_scaled(-1.0, &inducing.kzz_inv);
