@@ -61,12 +61,10 @@ pub fn write_page(report: &Report, path: &Path) -> Result<()> {
 fn write_figures(report: &Report, folder: &Path) -> Result<Vec<PathBuf>> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let mut files = Vec::new();
-    for figure in report.figures() {
-        for (ending, bytes) in [("svg", figure.svg().into_bytes()), ("png", figure.png())] {
-            let path = folder.join(format!("{}.{ending}", figure.name));
-            write_to(Some(&path), |out| out.write_all(&bytes).context("cannot write a figure"))?;
-            files.push(path);
-        }
+    for (name, bytes) in report.figure_files() {
+        let path = folder.join(name);
+        write_to(Some(&path), |out| out.write_all(&bytes).context("cannot write a figure"))?;
+        files.push(path);
     }
     Ok(files)
 }

@@ -24,19 +24,25 @@ impl Report {
         html::page(self)
     }
 
-    /// Writes each figure as `NAME.svg` and `NAME.png` into a folder, which is made if need be; returns the files.
+    /// Each figure as `NAME.svg` and `NAME.png`: names and contents of the files.
+    pub fn figure_files(&self) -> impl Iterator<Item = (String, Vec<u8>)> {
+        self.figures().into_iter().flat_map(|figure| {
+            [("svg", figure.svg().into_bytes()), ("png", figure.png())]
+                .map(|(ending, bytes)| (format!("{}.{ending}", figure.name), bytes))
+        })
+    }
+
+    /// Writes the [`Report::figure_files`] into a folder, which is made if need be; returns the files.
     ///
     /// # Errors
     /// What the file system says.
     pub fn write_figures(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
         fs::create_dir_all(folder)?;
         let mut files = Vec::new();
-        for figure in self.figures() {
-            for (ending, bytes) in [("svg", figure.svg().into_bytes()), ("png", figure.png())] {
-                let path = folder.join(format!("{}.{ending}", figure.name));
-                fs::write(&path, bytes)?;
-                files.push(path);
-            }
+        for (name, bytes) in self.figure_files() {
+            let path = folder.join(name);
+            fs::write(&path, bytes)?;
+            files.push(path);
         }
         Ok(files)
     }
