@@ -1,0 +1,197 @@
+//! What is known of each data set: shape, source, splits, and the checksums it is recognised by.
+
+use crate::error::{Error, Result};
+use crate::sets::SETS;
+
+/// A data set that is known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Set {
+    /// Its name: that of its folder, and what is typed.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// What is to be learnt.
+    pub task: Task,
+    /// Rows.
+    pub rows: usize,
+    /// Names of the features, between commas.
+    pub features: &'static str,
+    /// Names of the targets, between commas.
+    pub targets: &'static str,
+    /// How its splits came to be.
+    pub split_rule: SplitRule,
+    /// How many splits it has.
+    pub n_splits: usize,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// The licence, as far as it is known.
+    pub licence: &'static str,
+    /// Where it can be downloaded.
+    pub home: Home,
+    /// [`crate::values_sha256`] of its values.
+    pub values_sha256: &'static str,
+    /// [`crate::splits_sha256`] of its splits.
+    pub splits_sha256: &'static str,
+}
+
+/// What is to be learnt from a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Numbers.
+    Regression,
+    /// This many classes, numbered from 0.
+    Classes(usize),
+}
+
+/// How the splits of a set came to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SplitRule {
+    /// By the rule of [`crate::standard_splits`], so they need not be stored.
+    Standard,
+    /// Published with the data: every row is in the test part of exactly one split.
+    Folds,
+    /// Published with the data: one division into training and test part.
+    Given,
+}
+
+/// The public home of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// A folder of the data of Hernández-Lobato & Adams (2015): `data.txt` (numbers between blanks) and the positions of
+    /// features and target in `index_features.txt` and `index_target.txt`. Columns in neither are further targets.
+    Pbp {
+        /// Path of the folder.
+        folder: &'static str,
+    },
+    /// A folder with `data.csv.gz` (no header, the target last) and `test_mask.csv.gz` (a row per row, a column per split,
+    /// 1 for test).
+    Folds {
+        /// Path of the folder.
+        folder: &'static str,
+    },
+    /// One table.
+    Table {
+        /// Path of the file.
+        path: &'static str,
+        /// What its columns are to become.
+        columns: Columns,
+    },
+    /// There is no plain file to download.
+    Elsewhere {
+        /// Where the data are and what they are wrapped in.
+        hint: &'static str,
+    },
+}
+
+/// How the columns of a downloaded table become features and targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Columns {
+    /// They are features and targets, in this order.
+    AsTheyAre,
+    /// They are features and, last, the label: a text that stands for 1, everything else for 0.
+    Label {
+        /// The text.
+        one: &'static str,
+    },
+    /// Those with these names, between commas; a date is counted in days from the first row's.
+    Named {
+        /// The names.
+        names: &'static str,
+        /// Which of them is a date, written year-month-day.
+        date: &'static str,
+    },
+}
+
+impl Set {
+    /// All sets, those of the papers first.
+    pub fn all() -> &'static [Set] {
+        SETS
+    }
+
+    /// The set of a name.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`], with the name that was perhaps meant.
+    pub fn find(name: &str) -> Result<&'static Set> {
+        SETS.iter().find(|set| set.name == name).ok_or_else(|| {
+            let folded = name.to_lowercase().replace('-', "_");
+            let near = |set: &&Set| strsim::osa_distance(&folded, set.name);
+            // A third of a name may be mistyped.
+            let similar = SETS.iter().min_by_key(near).filter(|set| 3 * near(set) <= set.name.len());
+            Error::Unknown { name: name.to_owned(), similar: similar.map(|set| set.name) }
+        })
+    }
+
+    /// Names of the features.
+    pub fn feature_names(&self) -> Vec<String> {
+        self.features.split(',').map(str::to_owned).collect()
+    }
+
+    /// Names of the targets.
+    pub fn target_names(&self) -> Vec<String> {
+        self.targets.split(',').map(str::to_owned).collect()
+    }
+
+    /// Number of features.
+    pub fn n_features(&self) -> usize {
+        self.features.split(',').count()
+    }
+
+    /// Number of targets.
+    pub fn n_targets(&self) -> usize {
+        self.targets.split(',').count()
+    }
+
+    /// Whether it can be downloaded.
+    pub fn can_fetch(&self) -> bool {
+        !matches!(self.home, Home::Elsewhere { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{splits_sha256, standard_splits};
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_found_and_guessed() {
+        assert_eq!(Set::find("boston").map(|set| set.rows).ok(), Some(506));
+        let similar = |name| match Set::find(name) {
+            Err(Error::Unknown { similar, .. }) => similar,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(similar("bostn"), Some("boston"));
+        assert_eq!(similar("Wine-Red"), Some("wine_red"));
+        assert_eq!(similar("KIN8NM"), Some("kin8nm"));
+        assert_eq!(similar("mnist"), None);
+        assert_eq!(similar(""), None);
+    }
+
+    #[test]
+    fn the_table_is_in_order() {
+        let names: HashSet<&str> = SETS.iter().map(|set| set.name).collect();
+        assert_eq!(names.len(), SETS.len());
+        for set in SETS {
+            // Names become folders.
+            assert!(set.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{set:?}");
+            let columns: Vec<String> = [set.feature_names(), set.target_names()].concat();
+            assert_eq!(columns.iter().collect::<HashSet<_>>().len(), columns.len(), "{set:?}");
+            assert!(columns.iter().all(|name| !name.is_empty() && name.parse::<f64>().is_err()), "{set:?}");
+            for sha in [set.values_sha256, set.splits_sha256] {
+                assert!(sha.len() == 64 && sha.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')), "{set:?}");
+            }
+            assert!([set.about, set.source, set.licence].iter().all(|text| !text.is_empty() && !text.contains('\n')));
+            assert!(set.n_splits > 0 && set.rows > 1);
+            assert_eq!(matches!(set.home, Home::Folds { .. }), set.split_rule == SplitRule::Folds);
+        }
+    }
+
+    #[test]
+    fn the_rule_gives_the_published_splits() {
+        // The checksums were taken from the published index files, or for sets without any from files that NumPy wrote.
+        for set in SETS.iter().filter(|set| set.split_rule == SplitRule::Standard) {
+            assert_eq!(splits_sha256(&standard_splits(set.rows, set.n_splits)), set.splits_sha256, "{}", set.name);
+        }
+    }
+}
