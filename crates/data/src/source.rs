@@ -75,6 +75,16 @@ impl Source {
         Ok(plain)
     }
 
+    /// All of it as text, decompressed.
+    ///
+    /// # Errors
+    /// [`Error::Read`], also for what is not UTF-8.
+    pub fn text(&self) -> Result<String> {
+        let mut text = String::new();
+        self.open()?.into_reader().read_to_string(&mut text).map_err(|cause| self.fault(cause))?;
+        Ok(text)
+    }
+
     /// The bytes of `content`, which this source has opened, in any order: for formats that are read from their end.
     pub(crate) fn seekable(&self, content: Content) -> Result<Box<dyn ReadSeek>> {
         let is_file = || std::fs::metadata(&self.label).is_ok_and(|m| m.is_file());

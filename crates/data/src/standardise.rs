@@ -6,6 +6,7 @@
 //! ```
 
 use deepgp::linalg::Mat;
+use deepgp::predict::Moments;
 use deepgp::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +125,14 @@ impl Standardiser {
     /// As [`Standardiser::apply`].
     pub fn invert_var(&self, var: &Mat) -> Result<Mat> {
         self.map(var, "variances", |v, _, scale| v * scale * scale)
+    }
+
+    /// Predicted moments in the unit of the data.
+    ///
+    /// # Errors
+    /// As [`Standardiser::apply`].
+    pub fn invert_moments(&self, moments: &Moments) -> Result<Moments> {
+        Ok(Moments { mean: self.invert_mean(&moments.mean)?, var: self.invert_var(&moments.var)? })
     }
 
     /// Log of the joint density of a row, with respect to the unit of the data: log p(t) − Σ_j log s_j.

@@ -34,7 +34,7 @@ mod summary;
 
 pub use checkpoint::{Best, Checkpoint};
 pub use config::{Config, Noise};
-pub use linear::LinearModel;
+pub use linear::{LinearModel, baselines};
 pub use model::Model;
 pub use prepared::Prepared;
 pub use record::{Curve, CurvePoint, Record};

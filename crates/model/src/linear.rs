@@ -1,4 +1,4 @@
-//! The model to be beaten: linear in the inputs, with constant noise.
+//! The models to be beaten: a constant, and one that is linear in the inputs, both with constant noise.
 //!
 //! ```text
 //! W = (XᵀX + λI)⁻¹ XᵀY,   λ = 1e-6 of the mean of the diagonal,   σ² = mean of (y − Wᵀx)²
@@ -9,6 +9,7 @@ use crate::prepared::Prepared;
 use deepgp::linalg::{Cholesky, Jitter, Mat, Op, mul};
 use deepgp::predict::Moments;
 use deepgp::{Error, Result};
+use deepgp_data::Standardiser;
 use serde::{Deserialize, Serialize};
 
 /// Most features: the normal equations have their square.
@@ -123,6 +124,26 @@ fn for_blocks(n_rows: usize, mut work: impl FnMut(&[usize])) {
         rows.extend(start..n_rows.min(start + BLOCK));
         work(&rows);
     }
+}
+
+/// What models to compare with say of raw inputs, in the targets' units: "constant", the normal distribution of the training
+/// targets, and "linear" where there is one.
+///
+/// # Errors
+/// [`Error::Shape`] or [`Error::NotFinite`] for `x`.
+pub fn baselines(
+    inputs: &Standardiser,
+    targets: &Standardiser,
+    linear: Option<&LinearModel>,
+    x: &Mat,
+) -> Result<Vec<(&'static str, Moments)>> {
+    let fill = |per_column: &dyn Fn(usize) -> f64| Mat::from_fn(x.rows(), targets.columns(), |_, p| per_column(p));
+    let constant = Moments { mean: fill(&|p| targets.mean()[p]), var: fill(&|p| targets.scale()[p].powi(2)) };
+    let mut all = vec![("constant", constant)];
+    if let Some(linear) = linear {
+        all.push(("linear", targets.invert_moments(&linear.predict(&inputs.apply(x, "inputs")?)?)?));
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -70,10 +70,7 @@ impl Model {
     /// [`Error::Empty`], [`Error::Shape`] or [`Error::NotFinite`] for `x`.
     pub fn predict(&self, x: &Mat) -> Result<Prediction> {
         let Prediction { f, y } = self.predictor.predict(&self.inputs.apply(x, "inputs")?)?;
-        let invert = |m: Moments| -> Result<Moments> {
-            Ok(Moments { mean: self.targets.invert_mean(&m.mean)?, var: self.targets.invert_var(&m.var)? })
-        };
-        Ok(Prediction { f: invert(f)?, y: invert(y)? })
+        Ok(Prediction { f: self.targets.invert_moments(&f)?, y: self.targets.invert_moments(&y)? })
     }
 
     /// Log density of each row's targets, jointly over targets, in nats per row of the targets' own units.

@@ -1,7 +1,7 @@
 //! What a model file holds: all that prediction needs, and the model's history.
 
 use crate::limits;
-use crate::linear::LinearModel;
+use crate::linear::{LinearModel, baselines};
 use crate::model::Model;
 use crate::record::Record;
 use crate::summary::Range;
@@ -91,15 +91,7 @@ impl SavedModel {
     /// [`Error::Shape`] or [`Error::NotFinite`] for `x`.
     pub fn baselines(&self, x: &Mat) -> Result<Vec<(&'static str, Moments)>> {
         let Preprocessing { inputs, targets, .. } = &self.preprocessing;
-        let fill = |per_column: &dyn Fn(usize) -> f64| Mat::from_fn(x.rows(), targets.columns(), |_, p| per_column(p));
-        let constant = Moments { mean: fill(&|p| targets.mean()[p]), var: fill(&|p| targets.scale()[p].powi(2)) };
-        let mut all = vec![("constant", constant)];
-        if let Some(linear) = &self.linear {
-            let standard = linear.predict(&inputs.apply(x, "inputs")?)?;
-            let (mean, var) = (targets.invert_mean(&standard.mean)?, targets.invert_var(&standard.var)?);
-            all.push(("linear", Moments { mean, var }));
-        }
-        Ok(all)
+        baselines(inputs, targets, self.linear.as_ref(), x)
     }
 
     /// Writes the model file, all of it or nothing.

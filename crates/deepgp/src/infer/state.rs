@@ -54,6 +54,13 @@ impl State {
         Ok(Self { factors, points, roots, damping: Damping::new(settings.damping) })
     }
 
+    /// Bytes of all factors: O(M²) for each layer and output, times N more in EP.
+    pub fn bytes(&self) -> usize {
+        let numbers = |f: &Factor| f.precision.as_slice().len() + f.linear.len();
+        let all: usize = self.points.iter().chain([&self.factors]).flatten().flatten().map(numbers).sum();
+        all * size_of::<f64>()
+    }
+
     /// A random start: linear terms are drawn, since equal ones would leave all hidden units equal for ever.
     ///
     /// The first layer gets larger linear terms than those above it. Precisions are nearly zero but for the joint energy,

@@ -1,0 +1,43 @@
+//! The circumstances of a measurement: program, commit, machine.
+
+use deepgp::simd::Isa;
+use serde::{Deserialize, Serialize};
+
+/// What a measurement was made with. Results do not depend on it, except that another instruction set rounds differently.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// Version of the program.
+    pub version: String,
+    /// The commit that was checked out where the command ran, if that can be told.
+    pub commit: Option<String>,
+    /// Processor and number of threads that the system offers.
+    pub machine: String,
+    /// Vector instructions in use.
+    pub instruction_set: String,
+}
+
+impl Circumstances {
+    /// Those of this process.
+    pub fn here() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: commit(),
+            machine: machine(),
+            instruction_set: format!("{:?}", Isa::detect()),
+        }
+    }
+}
+
+fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model =
+        info.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':')).map_or("unknown", |(_, m)| m.trim());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{model}, {threads} threads")
+}
+
+fn commit() -> Option<String> {
+    let git = std::process::Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output().ok()?;
+    let text = String::from_utf8(git.stdout).ok()?.trim().to_owned();
+    (git.status.success() && !text.is_empty()).then_some(text)
+}

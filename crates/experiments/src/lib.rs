@@ -1,0 +1,24 @@
+//! Experiments: designs of tasks × variants × splits, resumable runs, learning-rate searches, and records of it all.
+//!
+//! A [`Study`] says what is compared on which [`Task`]s; [`Study::execute`] runs what a [`Log`] does not have yet and adds a
+//! [`record::Line`] for each run. The paper's protocol is [`Variant::paper`] on [`Task::paper`].
+
+mod circumstances;
+mod error;
+mod log;
+mod pool;
+pub mod record;
+mod run;
+pub mod search;
+mod study;
+pub mod surrogate;
+mod task;
+mod variant;
+
+pub use circumstances::Circumstances;
+pub use error::{Error, Result};
+pub use log::{Log, read_records};
+pub use run::run;
+pub use study::{CHOSEN, Progress, Shard, Study};
+pub use task::{Parts, Task, TaskData};
+pub use variant::{Network, Variant, Width};

@@ -1,0 +1,163 @@
+//! Records: one line of JSON for each run, each search and each choice.
+
+use crate::circumstances::Circumstances;
+use deepgp::train::Termination;
+use deepgp_model::{Config, Scores};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A line of a record file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Line {
+    /// A model was trained and scored on the test part of a split.
+    Run(Run),
+    /// A learning rate was searched for.
+    Search(Search),
+    /// One of several variants was chosen.
+    Choice(Choice),
+}
+
+/// What identifies a run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Key {
+    /// Name of the study that it belongs to.
+    pub study: String,
+    /// The task.
+    pub task: String,
+    /// The variant, such as "[DGP, 2, 50]".
+    pub variant: String,
+    /// The split, from 0.
+    pub split: usize,
+}
+
+/// A model, trained and scored. All but the circumstances and the time is the same to the last bit when it is run again with the
+/// same instruction set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// What it is.
+    #[serde(flatten)]
+    pub key: Key,
+    /// The whole configuration, seed and learning rate included.
+    pub config: Config,
+    /// Columns of the inputs.
+    pub inputs: usize,
+    /// Rows it was trained on.
+    pub rows: usize,
+    /// How it went.
+    pub result: RunResult,
+    /// Seconds of training.
+    pub seconds: f64,
+    /// Where and with what.
+    pub circumstances: Circumstances,
+}
+
+/// What comes out of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// Scores on the test part; none if they are not finite.
+    pub scores: Option<Scores>,
+    /// Scores of a constant and a linear model on the same rows, to know a lost fit by.
+    pub baselines: Vec<(String, Scores)>,
+    /// Why training ended.
+    pub termination: Termination,
+    /// Steps done.
+    pub steps: usize,
+    /// The energy's course.
+    pub energy: Course,
+    /// How often each kind of event happened, among the first thousand.
+    pub events: BTreeMap<String, usize>,
+    /// How many events there were.
+    pub n_events: usize,
+    /// Bytes of the factors that the engine keeps: what grows with N in EP and does not in SEP.
+    pub factor_bytes: usize,
+}
+
+/// The course of the energy's running mean.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Course {
+    /// Its lowest value after the first tenth of the run, if finite.
+    pub lowest: Option<f64>,
+    /// Its last value, if finite.
+    pub last: Option<f64>,
+    /// Some of its values, evenly spaced, with the number of steps done.
+    pub points: Vec<(usize, f64)>,
+}
+
+/// What a search or a choice makes small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Criterion {
+    /// Root mean squared error (the paper's "predictive error").
+    Rmse,
+    /// Negative mean log density.
+    LogDensity,
+}
+
+/// A search for the learning rate, on training rows alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Search {
+    /// Study, task and variant; the split is the one whose training rows were used.
+    #[serde(flatten)]
+    pub key: Key,
+    /// The configuration, but for the learning rate.
+    pub config: Config,
+    /// How it was done.
+    pub settings: SearchSettings,
+    /// Rows that were learnt from in each trial.
+    pub rows: usize,
+    /// Rows that trials were judged by.
+    pub held_out: usize,
+    /// What was tried, in order.
+    pub trials: Vec<Trial>,
+    /// The learning rate that was chosen.
+    pub learning_rate: f64,
+    /// The loss that the surrogate expects there.
+    pub loss: f64,
+    /// Seconds of the search.
+    pub seconds: f64,
+    /// Where and with what.
+    pub circumstances: Circumstances,
+}
+
+/// Settings of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SearchSettings {
+    /// What is made small.
+    pub criterion: Criterion,
+    /// Lowest and highest learning rate.
+    pub bounds: (f64, f64),
+    /// Most trials.
+    pub trials: usize,
+    /// Share of the training rows that trials are judged by.
+    pub held_out: f64,
+    /// Seed of the choice of these rows.
+    pub seed: u64,
+}
+
+/// One trial of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// The learning rate.
+    pub learning_rate: f64,
+    /// The criterion, no worse than a constant model's; see [`crate::search`].
+    pub loss: f64,
+    /// Root mean squared error on the held-out rows, if finite.
+    pub rmse: Option<f64>,
+    /// Mean log density of the held-out rows, if finite.
+    pub mean_log_density: Option<f64>,
+    /// Improvement expected before the trial; none for the first design.
+    pub expected_improvement: Option<f64>,
+}
+
+/// A choice among variants by held-out rows of the training part of one split.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Study and task; the variant is the one that was chosen, the split the one whose training rows were used.
+    #[serde(flatten)]
+    pub key: Key,
+    /// What was made small.
+    pub criterion: Criterion,
+    /// All candidates with their losses, in order.
+    pub candidates: Vec<(String, f64)>,
+}

@@ -1,0 +1,153 @@
+//! Tasks: one target of one data set, with the rows of its test parts.
+
+use crate::error::{Error, Result};
+use deepgp::linalg::Mat;
+use deepgp_data::train_test;
+use deepgp_datasets::Store;
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+/// The eleven tasks of Bui et al. (2015), table 1: name, data set, which of its targets.
+const PAPER: [(&str, &str, usize); 11] = [
+    ("boston", "boston", 0),
+    ("concrete", "concrete", 0),
+    ("energy1", "energy", 0),
+    ("energy2", "energy", 1),
+    ("kin8nm", "kin8nm", 0),
+    ("naval1", "naval", 0),
+    ("naval2", "naval", 1),
+    ("power", "power", 0),
+    ("wine_red", "wine_red", 0),
+    ("wine_white", "wine_white", 0),
+    ("creep", "creep", 0),
+];
+
+/// One target of one data set.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Task {
+    /// What records call it.
+    pub name: String,
+    /// The data set.
+    pub dataset: String,
+    /// The target, counted from 0.
+    pub target: usize,
+}
+
+impl Task {
+    /// The eleven tasks of the paper, in its order.
+    pub fn paper() -> Vec<Self> {
+        PAPER.map(|(name, dataset, target)| Self { name: name.into(), dataset: dataset.into(), target }).into()
+    }
+
+    /// Its data.
+    ///
+    /// # Errors
+    /// What the store says, and [`Error::NoTarget`] if the set has fewer targets.
+    pub fn load(&self, store: &Store) -> Result<TaskData> {
+        let set = store.load(&self.dataset)?;
+        if self.target >= set.targets.cols() {
+            return Err(Error::NoTarget { task: self.name.clone(), targets: set.targets.cols() });
+        }
+        let y = Mat::from_vec(set.targets.rows(), 1, set.targets.column(self.target))?;
+        Ok(TaskData { x: set.x, y, splits: set.splits })
+    }
+}
+
+impl FromStr for Task {
+    type Err = Error;
+
+    /// A task of the paper by its name, a data set by its name (its first target), or `SET:K` for target K from 1.
+    fn from_str(text: &str) -> Result<Self> {
+        if let Some(&(name, dataset, target)) = PAPER.iter().find(|(name, ..)| *name == text) {
+            return Ok(Self { name: name.into(), dataset: dataset.into(), target });
+        }
+        let (dataset, target) = match text.split_once(':') {
+            None => (text, 1),
+            Some((dataset, number)) => (dataset, number.parse().unwrap_or(0)),
+        };
+        if dataset.is_empty() || target == 0 {
+            return Err(Error::NotATask { text: text.into() });
+        }
+        Ok(Self { name: text.into(), dataset: dataset.into(), target: target - 1 })
+    }
+}
+
+impl Display for Task {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl From<Task> for String {
+    fn from(task: Task) -> Self {
+        task.name
+    }
+}
+
+impl TryFrom<String> for Task {
+    type Error = Error;
+
+    fn try_from(name: String) -> Result<Self> {
+        name.parse()
+    }
+}
+
+/// Inputs, one target, and the test rows of each split.
+#[derive(Debug, Clone)]
+pub struct TaskData {
+    /// N × D.
+    pub x: Mat,
+    /// N × 1.
+    pub y: Mat,
+    /// Test rows of each split.
+    pub splits: Vec<Vec<usize>>,
+}
+
+/// Rows to learn from and rows to be judged by.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    /// Inputs and targets to learn from.
+    pub train: (Mat, Mat),
+    /// Inputs and targets to be judged by.
+    pub test: (Mat, Mat),
+}
+
+impl Parts {
+    /// Divides rows.
+    pub fn of(x: &Mat, y: &Mat, train: &[usize], test: &[usize]) -> Self {
+        let take = |rows: &[usize]| (x.select_rows(rows), y.select_rows(rows));
+        Self { train: take(train), test: take(test) }
+    }
+}
+
+impl TaskData {
+    /// The training and test part of a split.
+    ///
+    /// # Errors
+    /// [`Error::NoSplit`] if there are not so many, and what is wrong with its rows.
+    pub fn parts(&self, split: usize) -> Result<Parts> {
+        let test = self.splits.get(split).ok_or(Error::NoSplit { split, splits: self.splits.len() })?;
+        let (train, test) = train_test(self.x.rows(), test)?;
+        Ok(Parts::of(&self.x, &self.y, &train, &test))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read() -> Result<()> {
+        assert_eq!(Task::paper().len(), 11);
+        let energy: Task = "energy2".parse()?;
+        assert_eq!((energy.dataset.as_str(), energy.target), ("energy", 1));
+        let naval: Task = "naval:2".parse()?;
+        assert_eq!((naval.dataset.as_str(), naval.target, naval.name.as_str()), ("naval", 1, "naval:2"));
+        for wrong in ["", ":1", "naval:0", "naval:x"] {
+            assert!(wrong.parse::<Task>().is_err(), "{wrong}");
+        }
+        Ok(())
+    }
+}
