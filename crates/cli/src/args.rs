@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::bench::options::{Check, Frontier, SplitList, Table};
 use crate::options::{ModelOptions, Options, TableOptions};
 pub use crate::values::widths;
 use clap::{Args as ClapArgs, Parser, Subcommand};
@@ -238,6 +239,12 @@ pub enum Bench {
     Splits(Box<Splits>),
     /// Time training steps and predictions over a grid of sizes
     Speed(Speed),
+    /// Run the paper's table, or another: tasks × networks × splits, with a search for the learning rate
+    Table(Box<Table>),
+    /// Run accuracy against time: numbers of inducing inputs, depths, engines
+    Frontier(Box<Frontier>),
+    /// Repeat some recorded runs and compare every bit
+    Check(Check),
 }
 
 /// Options of `bench speed`.
@@ -287,9 +294,9 @@ pub struct Splits {
     /// Which of these targets to predict, counted from 0
     #[arg(long, default_value_t = 0)]
     pub target: usize,
-    /// Splits to run, counted from 0, as a range such as 0-4
+    /// Splits to run, counted from 0, such as 0-4 or 0,3
     #[arg(long, default_value = "0-4")]
-    pub splits: String,
+    pub splits: SplitList,
     /// Fail unless the mean test RMSE is at most this
     #[arg(long)]
     pub max_rmse: Option<f64>,

@@ -14,6 +14,7 @@ mod report;
 mod rows;
 mod score;
 mod show;
+mod signals;
 mod values;
 mod words;
 
@@ -33,6 +34,9 @@ fn main() -> ExitCode {
         Command::Man(args) => pages::man(&args).map(|()| fault::SUCCESS),
         Command::Bench(Bench::Splits(args)) => bench::splits(&args).map(|()| fault::SUCCESS),
         Command::Bench(Bench::Speed(args)) => bench::speed(&args).map(|()| fault::SUCCESS),
+        Command::Bench(Bench::Table(args)) => bench::table(&args),
+        Command::Bench(Bench::Frontier(args)) => bench::frontier(&args),
+        Command::Bench(Bench::Check(args)) => bench::check(&args).map(|()| fault::SUCCESS),
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -9,7 +9,7 @@ use thiserror::Error;
 pub enum Error {
     /// A word that is neither a task of the paper nor `SET` or `SET:K`.
     #[error(
-        "'{text}' is not a task: give a name such as boston or energy2, or SET:K for the K-th target of a data set"
+        "'{text}' is not a task: give a name such as boston or energy2, SET:K for the K-th target of a data set, or the path of a table"
     )]
     NotATask {
         /// The word.

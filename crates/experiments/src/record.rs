@@ -88,7 +88,7 @@ pub struct Course {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
-    /// Root mean squared error (the paper's "predictive error").
+    /// Root mean squared error.
     Rmse,
     /// Negative mean log density.
     LogDensity,

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use deepgp::linalg::Mat;
-use deepgp_data::train_test;
-use deepgp_datasets::Store;
+use deepgp_data::{Table, train_test};
+use deepgp_datasets::{Store, standard_splits};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -23,15 +23,18 @@ const PAPER: [(&str, &str, usize); 11] = [
     ("creep", "creep", 0),
 ];
 
+/// Splits of a table of one's own.
+const OWN_SPLITS: usize = 20;
+
 /// One target of one data set.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Task {
     /// What records call it.
     pub name: String,
-    /// The data set.
+    /// The data set, or the path of a table.
     pub dataset: String,
-    /// The target, counted from 0.
+    /// The target, counted from 0; of a table always the last column.
     pub target: usize,
 }
 
@@ -41,11 +44,21 @@ impl Task {
         PAPER.map(|(name, dataset, target)| Self { name: name.into(), dataset: dataset.into(), target }).into()
     }
 
-    /// Its data.
+    /// Whether it is a table of the user's own rather than a data set.
+    fn is_table(&self) -> bool {
+        is_path(&self.dataset)
+    }
+
+    /// Its data: from the store, or from the table, which is divided by the standard rule.
     ///
     /// # Errors
-    /// What the store says, and [`Error::NoTarget`] if the set has fewer targets.
+    /// What the store or the reader says, and [`Error::NoTarget`] if the set has fewer targets.
     pub fn load(&self, store: &Store) -> Result<TaskData> {
+        if self.is_table() {
+            let (x, y) = Table::read(&self.dataset)?.split_targets(1)?;
+            let splits = standard_splits(x.rows(), OWN_SPLITS);
+            return Ok(TaskData { x, y, splits });
+        }
         let set = store.load(&self.dataset)?;
         if self.target >= set.targets.cols() {
             return Err(Error::NoTarget { task: self.name.clone(), targets: set.targets.cols() });
@@ -55,15 +68,22 @@ impl Task {
     }
 }
 
+/// No data set has such a name.
+fn is_path(text: &str) -> bool {
+    text.contains(['/', '\\', '.'])
+}
+
 impl FromStr for Task {
     type Err = Error;
 
-    /// A task of the paper by its name, a data set by its name (its first target), or `SET:K` for target K from 1.
+    /// A task of the paper by its name, a data set by its name (its first target), `SET:K` for target K from 1, or the path of
+    /// a table of numbers whose last column is the target.
     fn from_str(text: &str) -> Result<Self> {
         if let Some(&(name, dataset, target)) = PAPER.iter().find(|(name, ..)| *name == text) {
             return Ok(Self { name: name.into(), dataset: dataset.into(), target });
         }
         let (dataset, target) = match text.split_once(':') {
+            Some(_) if is_path(text) => (text, 1),
             None => (text, 1),
             Some((dataset, number)) => (dataset, number.parse().unwrap_or(0)),
         };
@@ -145,6 +165,8 @@ mod tests {
         assert_eq!((energy.dataset.as_str(), energy.target), ("energy", 1));
         let naval: Task = "naval:2".parse()?;
         assert_eq!((naval.dataset.as_str(), naval.target, naval.name.as_str()), ("naval", 1, "naval:2"));
+        let own: Task = "folder/table.csv".parse()?;
+        assert!(own.is_table() && !naval.is_table());
         for wrong in ["", ":1", "naval:0", "naval:x"] {
             assert!(wrong.parse::<Task>().is_err(), "{wrong}");
         }

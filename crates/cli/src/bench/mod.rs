@@ -1,9 +1,17 @@
-//! Measurements: accuracy on standard splits, and speed against the machine's own ceilings.
+//! Measurements: accuracy on standard splits, the paper's experiments, and speed against the machine's own ceilings.
 
+mod check;
 mod cost;
+mod frontier;
+pub mod options;
 mod peers;
 mod speed;
 mod splits;
+mod study;
+mod table;
 
+pub use check::check;
+pub use frontier::frontier;
 pub use speed::speed;
 pub use splits::splits;
+pub use table::table;

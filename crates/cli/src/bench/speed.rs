@@ -6,9 +6,10 @@ use anyhow::Result;
 use deepgp::init::{Architecture, MeanChoice, network};
 use deepgp::likelihood::{Gaussian, Likelihood};
 use deepgp::linalg::{Mat, Op, mul};
-use deepgp::simd::{Isa, exp_into};
+use deepgp::simd::exp_into;
 use deepgp::train::{Settings, Trainer};
 use deepgp_data::builtin;
+use deepgp_experiments::Circumstances;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -41,10 +42,8 @@ struct Record {
     peak_megabytes: f64,
     #[serde(flatten)]
     ceilings: Ceilings,
-    instruction_set: String,
-    machine: String,
-    version: &'static str,
-    commit: Option<String>,
+    #[serde(flatten)]
+    circumstances: Circumstances,
 }
 
 /// Prints a table to standard error and one JSON line per grid point to standard output.
@@ -200,27 +199,8 @@ fn measure(args: &Speed, hidden: &[usize], inducing: usize, batch: usize) -> Res
         rows_predicted_per_second: rows_per_second,
         peak_megabytes: peak_megabytes(),
         ceilings,
-        instruction_set: format!("{:?}", Isa::detect()),
-        machine: machine(),
-        version: env!("CARGO_PKG_VERSION"),
-        commit: commit(),
+        circumstances: Circumstances::here(),
     })
-}
-
-/// Processor and number of threads that the system offers.
-fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model =
-        info.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':')).map_or("unknown", |(_, m)| m.trim());
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{model}, {threads} threads")
-}
-
-/// The commit that is checked out where the command runs, if that can be told.
-fn commit() -> Option<String> {
-    let git = std::process::Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output().ok()?;
-    let text = String::from_utf8(git.stdout).ok()?.trim().to_owned();
-    (git.status.success() && !text.is_empty()).then_some(text)
 }
 
 /// Trains for `steps` more steps.

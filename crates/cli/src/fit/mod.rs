@@ -12,6 +12,7 @@ use crate::fault::{INTERRUPTED, SUCCESS, usage};
 use crate::options::Options;
 use crate::out::{note, notices, print, print_json};
 use crate::plan::{Length, Plan, checkpoint_of};
+use crate::signals::listen;
 use crate::words::{count, plural};
 use anyhow::{Context, Result, bail};
 use data::{TrainingData, learn};
@@ -20,7 +21,6 @@ use deepgp_data::{Schema, Source};
 use deepgp_io::remove_leftovers;
 use deepgp_model::{Checkpoint, Record};
 use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -241,16 +241,6 @@ fn go_on(plan: &mut Plan, source: &Source, stored: Stored, stop: &Arc<AtomicBool
     listen(stop)?;
     let outcome = trainer.run(&mut watch);
     Trained::new(&data, watch, &outcome, trainer.fitted())
-}
-
-/// From here on the first signal asks for an end, and the second is one.
-fn listen(stop: &Arc<AtomicBool>) -> Result<()> {
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(stop)))
-            .context("cannot listen for signals")?;
-    }
-    Ok(())
 }
 
 /// The error with the table it is about, where it does not say so itself.
