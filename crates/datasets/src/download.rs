@@ -60,7 +60,7 @@ enum Fault {
 impl From<ureq::Error> for Fault {
     fn from(error: ureq::Error) -> Self {
         let what = match error {
-            ureq::Error::Timeout(_) => "the server is silent".to_owned(),
+            ureq::Error::Timeout(_) => "the server is silent or slow".to_owned(),
             ureq::Error::HostNotFound => "the name of the server cannot be resolved".to_owned(),
             error => error.to_string(),
         };
