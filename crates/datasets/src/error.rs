@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Result of every operation of this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A fault of a name, a stored set, or an import.
+/// A fault of a name, a stored set, an import or a download.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -71,6 +71,69 @@ pub enum Error {
         name: &'static str,
         /// The folder.
         folder: PathBuf,
+    },
+    /// A folder holds no set that is known.
+    #[error("{} holds no data set that is known: neither its name nor the values in it are of one", folder.display())]
+    Unrecognised {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A file that came with a table makes no sense.
+    #[error("{name}: {}: {what}", path.display())]
+    Layout {
+        /// The set.
+        name: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// The set cannot be downloaded.
+    #[error("{} cannot be fetched: its source is {hint}; `deepgp data import FOLDER` takes a copy", set.name)]
+    NoHome {
+        /// The set.
+        set: &'static Set,
+        /// Where the data are and what they are wrapped in.
+        hint: &'static str,
+    },
+    /// A download failed, again and again.
+    #[error(
+        "{name}: cannot fetch {url}: {what}, {attempts} times; try again later, or take a copy that you have: \
+         `deepgp data import FOLDER`"
+    )]
+    Unreachable {
+        /// The set.
+        name: &'static str,
+        /// What was to be downloaded.
+        url: String,
+        /// What went wrong at last.
+        what: String,
+        /// How often it was tried.
+        attempts: u32,
+    },
+    /// A server does not give what was asked for.
+    #[error("{name}: cannot fetch {url}: {what}; `deepgp data import FOLDER` takes a copy that you have")]
+    Refused {
+        /// The set.
+        name: &'static str,
+        /// What was to be downloaded.
+        url: String,
+        /// What the server says.
+        what: String,
+    },
+    /// Somebody else is downloading the same file.
+    #[error("{name}: another deepgp is fetching it, into {}", path.display())]
+    Busy {
+        /// The set.
+        name: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The address of a mirror is not one.
+    #[error("DEEPGP_MIRROR is {address:?}, which begins neither with http:// nor with https://")]
+    Mirror {
+        /// The address.
+        address: String,
     },
     /// There is no folder to keep data in.
     #[error("no folder for data is known; give one with --data-dir, or set DEEPGP_DATA or HOME")]

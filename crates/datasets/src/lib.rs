@@ -19,8 +19,15 @@
 //! ```
 
 mod checksum;
+#[cfg(feature = "fetch")]
+mod download;
 mod error;
+#[cfg(feature = "fetch")]
+mod fetch;
+mod import;
 mod mt19937;
+#[cfg(feature = "fetch")]
+mod recipe;
 mod registry;
 mod sets;
 mod splits;
@@ -28,7 +35,12 @@ mod store;
 mod write;
 
 pub use checksum::{splits_sha256, values_sha256};
+#[cfg(feature = "fetch")]
+pub use download::Patience;
 pub use error::{Error, Result};
+#[cfg(feature = "fetch")]
+pub use fetch::{FetchOptions, MIRROR_VARIABLE, PUBLIC_BASE, Progress};
+pub use import::Found;
 pub use registry::{Columns, Home, Set, SplitRule, Task};
 pub use splits::{n_training_rows, standard_splits};
 pub use store::{Dataset, Store};

@@ -93,11 +93,12 @@ pub enum Columns {
         /// The text.
         one: &'static str,
     },
-    /// Those with these names, between commas; a date is counted in days from the first row's.
+    /// Those with these names, between commas, in this order.
     Named {
         /// The names.
         names: &'static str,
-        /// Which of them is a date, written year-month-day.
+        /// Which of them is a date. The rows go through all days in order, so a day's number is how often the date has
+        /// changed before it, however it is written.
         date: &'static str,
     },
 }

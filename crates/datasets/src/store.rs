@@ -66,7 +66,12 @@ impl Store {
 
     /// Whether there is a table of the set; not whether it is the right one.
     pub fn has(&self, set: &Set) -> bool {
-        find_file(&self.folder_of(set), &TABLES).is_some()
+        self.table_of(set).is_some()
+    }
+
+    /// The file that holds the table of the set, if there is one.
+    pub fn table_of(&self, set: &Set) -> Option<PathBuf> {
+        find_file(&self.folder_of(set), &TABLES)
     }
 
     /// Reads a set and checks that it is what it should be.
@@ -127,6 +132,21 @@ pub(crate) fn read_folder(set: &'static Set, folder: &Path) -> Result<Dataset> {
         None => return Err(Error::NoSplits { name: set.name, folder: folder.to_owned() }),
     };
     checked(set, x, targets, splits, path)
+}
+
+/// The set that a folder's table holds, told by its values.
+pub(crate) fn recognise(folder: &Path) -> Result<Option<&'static Set>> {
+    let Some(path) = find_file(folder, &TABLES) else { return Ok(None) };
+    let table = Table::read(&path)?;
+    for set in Set::all() {
+        // Most sets differ in shape already.
+        if let Ok((x, targets)) = divide(set, &path, &table)
+            && values_sha256(&x, &targets) == set.values_sha256
+        {
+            return Ok(Some(set));
+        }
+    }
+    Ok(None)
 }
 
 /// Features and targets of a table that has the columns of a set.

@@ -16,11 +16,20 @@ const LARGE: usize = 1 << 20;
 /// Writes the files of a set into its folder. Splits come first, so that a set that is there at all is there with them; the
 /// table that is there last decides which of the two names is read.
 pub(crate) fn set(set: &Set, data: &Dataset, folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|source| Error::Io {
-        action: "make the folder",
-        path: folder.to_owned(),
-        source,
-    })?;
+    make_folder(folder)?;
+    files(set, data, folder).inspect_err(|_| {
+        // Goes only if it is empty, so only if there was nothing before.
+        let _ = std::fs::remove_dir(folder);
+    })
+}
+
+/// Makes a folder and those above it.
+pub(crate) fn make_folder(folder: &Path) -> Result<()> {
+    let io = |source| Error::Io { action: "make the folder", path: folder.to_owned(), source };
+    std::fs::create_dir_all(folder).map_err(io)
+}
+
+fn files(set: &Set, data: &Dataset, folder: &Path) -> Result<()> {
     if set.split_rule != SplitRule::Standard {
         let path = folder.join("splits.csv");
         remove_leftovers(&path)?;
