@@ -41,6 +41,7 @@
 
 pub mod batches;
 pub mod error;
+pub mod exact;
 pub mod gauss;
 pub mod infer;
 pub mod init;
