@@ -18,12 +18,16 @@ const ITERATIONS: usize = 600;
 const LEARNING_RATE: f64 = 0.03;
 /// Grid on which the improvement is looked at.
 const GRID: usize = 201;
+/// Nothing is tried this close to what was tried: the same again would say nothing new.
+const LEAST_DISTANCE: f64 = 0.02;
 
 /// A Gaussian process over points (x, value) in [0, 1] × ℝ: this library's own, with every point an inducing input, which makes
 /// it the exact GP.
 #[derive(Debug)]
 pub struct Surrogate {
     model: Model,
+    /// Where it was tried.
+    tried: Vec<f64>,
     /// Least posterior mean at the points tried.
     best: f64,
 }
@@ -45,7 +49,7 @@ impl Surrogate {
         train.fixed = vec!["z".to_owned()];
         let (model, _) = Model::fit(&x, &y, &config, &mut ())?;
         let best = model.predict(&x)?.f.mean.as_slice().iter().copied().fold(f64::INFINITY, f64::min);
-        Ok(Self { model, best })
+        Ok(Self { model, tried: x.column(0), best })
     }
 
     /// Mean and standard deviation of the function itself, noise left out.
@@ -57,12 +61,13 @@ impl Surrogate {
         Ok(f.mean.as_slice().iter().zip(f.var.as_slice()).map(|(&mean, var)| (mean, var.sqrt())).collect())
     }
 
-    /// Where in [0, 1] the most improvement is expected, and how much.
+    /// Where in [0, 1], away from what was tried, the most improvement is expected, and how much.
     ///
     /// # Errors
     /// As [`Model::predict`].
     pub fn most_promising(&self) -> Result<(f64, f64)> {
-        let grid: Vec<f64> = (0..GRID).map(|i| i as f64 / (GRID - 1) as f64).collect();
+        let is_new = |u: &f64| self.tried.iter().all(|t| (t - u).abs() >= LEAST_DISTANCE);
+        let grid: Vec<f64> = (0..GRID).map(|i| i as f64 / (GRID - 1) as f64).filter(is_new).collect();
         let gains = self.predict(&grid)?.into_iter().map(|(mean, std)| expected_improvement(self.best, mean, std));
         Ok(grid.iter().copied().zip(gains).fold((0.0, f64::NEG_INFINITY), |a, b| if b.1 > a.1 { b } else { a }))
     }
@@ -107,6 +112,7 @@ mod tests {
         for _ in 0..4 {
             let (x, gain) = Surrogate::fit(&tried)?.most_promising()?;
             assert!((0.0..=1.0).contains(&x) && gain.is_finite());
+            assert!(tried.iter().all(|t| (t.0 - x).abs() >= LEAST_DISTANCE), "{x} after {tried:?}");
             tried.push((x, value(x)));
         }
         let best = tried.iter().fold((0.0, f64::INFINITY), |a, &b| if b.1 < a.1 { b } else { a });

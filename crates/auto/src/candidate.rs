@@ -1,0 +1,120 @@
+//! What can be chosen.
+
+use deepgp::init::MeanChoice;
+use deepgp_model::Config;
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
+
+/// Most rows of an exact GP: every evaluation costs their cube.
+pub const MOST_EXACT_ROWS: usize = 2000;
+/// Widest hidden layers that are tried.
+const MOST_UNITS: usize = 8;
+/// Inducing inputs to begin with.
+const FIRST_INDUCING: usize = 50;
+/// Most inducing inputs.
+pub const MOST_INDUCING: usize = 400;
+
+/// The kind of a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// A GP with every row an inducing input.
+    Exact,
+    /// A sparse GP or a deep one, trained by SEP.
+    Network {
+        /// Widths of the hidden layers.
+        hidden: Vec<usize>,
+        /// Whether they have a linear mean.
+        is_linear: bool,
+        /// Inducing inputs of each layer.
+        inducing: usize,
+        /// The power α.
+        alpha: f64,
+    },
+}
+
+/// A model that can be chosen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// What it is.
+    pub shape: Shape,
+}
+
+impl Candidate {
+    /// What is tried first for so many rows and inputs: the plain GP, and deep GPs from small to wide and deep.
+    pub fn first(rows: usize, inputs: usize) -> Vec<Self> {
+        let wide = inputs.clamp(1, MOST_UNITS);
+        let network = |hidden: &[usize], is_linear, alpha| Self {
+            shape: Shape::Network { hidden: hidden.to_vec(), is_linear, inducing: FIRST_INDUCING, alpha },
+        };
+        let mut all = vec![network(&[], false, 0.5), network(&[2], false, 0.7)];
+        if rows <= MOST_EXACT_ROWS {
+            all.insert(0, Self { shape: Shape::Exact });
+        }
+        all.extend([
+            network(&[wide], true, 0.5),
+            network(&[wide, wide], true, 0.5),
+            // A narrow waist finds single directions that matter.
+            network(&[1], false, 0.7),
+            network(&[2, 2], false, 0.7),
+        ]);
+        all
+    }
+
+    /// Whether it is a GP without hidden layers.
+    pub fn is_plain(&self) -> bool {
+        match &self.shape {
+            Shape::Exact => true,
+            Shape::Network { hidden, .. } => hidden.is_empty(),
+        }
+    }
+
+    /// The same with twice the inducing inputs, if that makes sense for so many rows.
+    pub fn grown(&self, rows: usize) -> Option<Self> {
+        let mut next = self.clone();
+        let Shape::Network { inducing, .. } = &mut next.shape else { return None };
+        *inducing *= 2;
+        (*inducing <= MOST_INDUCING.min(rows / 2)).then_some(next)
+    }
+
+    /// The same with another power.
+    pub fn with_alpha(&self, power: f64) -> Option<Self> {
+        let mut next = self.clone();
+        let Shape::Network { alpha, .. } = &mut next.shape else { return None };
+        *alpha = power;
+        (next != *self).then_some(next)
+    }
+
+    /// The configuration of a network, or of the sparse GP that an exact one starts from.
+    pub(crate) fn config(&self, iterations: usize, seed: u64) -> Config {
+        let mut config = Config::default();
+        (config.train.iterations, config.train.learning_rate, config.train.seed) = (iterations, 0.01, seed);
+        match &self.shape {
+            Shape::Exact => config.architecture.hidden = Vec::new(),
+            Shape::Network { hidden, is_linear, inducing, alpha } => {
+                config.architecture.hidden.clone_from(hidden);
+                config.architecture.n_inducing = *inducing;
+                config.architecture.mean = if *is_linear { MeanChoice::Linear } else { MeanChoice::Zero };
+                config.train.inference.alpha = *alpha;
+            }
+        }
+        config
+    }
+}
+
+impl Display for Candidate {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.shape {
+            Shape::Exact => f.write_str("exact GP"),
+            Shape::Network { hidden, is_linear, inducing, alpha } => {
+                let widths: Vec<String> = hidden.iter().map(ToString::to_string).collect();
+                match (hidden.is_empty(), is_linear) {
+                    (true, _) => f.write_str("sparse GP")?,
+                    (false, false) => write!(f, "deep GP [{}]", widths.join(", "))?,
+                    (false, true) => write!(f, "deep GP [{}] linear", widths.join(", "))?,
+                }
+                write!(f, ", M {inducing}, α {alpha}")
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Which rows are trained on and which are judged by.
+
+use deepgp::linalg::Mat;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+/// With fewer rows every row is judged by once (cross-validation); with more, a part of them is enough.
+const FEW_ROWS: usize = 2000;
+/// Folds of a cross-validation.
+const FOLDS: usize = 4;
+/// Share of the rows that is judged by where there are many, and the most.
+const SHARE: f64 = 0.15;
+const MOST_JUDGES: usize = 4000;
+
+/// A division of the rows.
+#[derive(Debug)]
+pub(crate) struct Fold {
+    /// Rows to train on.
+    pub train: (Mat, Mat),
+    /// Rows to judge by.
+    pub judge: (Mat, Mat),
+}
+
+/// Divisions such that no row is judged by twice: a function of the seed.
+pub(crate) fn folds(x: &Mat, y: &Mat, seed: u64) -> Vec<Fold> {
+    let rows = x.rows();
+    let mut order: Vec<usize> = (0..rows).collect();
+    order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    let (count, size) = if rows <= FEW_ROWS {
+        let count = FOLDS.min(rows / 2).max(1);
+        (count, rows.div_ceil(count.max(2)))
+    } else {
+        (1, ((SHARE * rows as f64) as usize).min(MOST_JUDGES))
+    };
+    order
+        .chunks(size.max(1))
+        .take(count)
+        .map(|judges| {
+            let mut is_judge = vec![false; rows];
+            judges.iter().for_each(|&row| is_judge[row] = true);
+            let of = |judge: bool| (0..rows).filter(|&row| is_judge[row] == judge).collect::<Vec<usize>>();
+            let take = |rows: &[usize]| (x.select_rows(rows), y.select_rows(rows));
+            Fold { train: take(&of(false)), judge: take(&of(true)) }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_rows_are_all_judged_by_and_many_in_part() {
+        for (rows, count, judges) in
+            [(3, 1, 2), (8, 4, 8), (103, 4, 103), (2000, 4, 2000), (5000, 1, 750), (90_000, 1, 4000)]
+        {
+            let x = Mat::from_fn(rows, 1, |i, _| i as f64);
+            let all = folds(&x, &x, 1);
+            let mut seen: Vec<f64> = all.iter().flat_map(|fold| fold.judge.0.column(0)).collect();
+            seen.sort_by(f64::total_cmp);
+            seen.dedup();
+            assert_eq!((all.len(), seen.len()), (count, judges), "{rows} rows");
+            for fold in &all {
+                assert_eq!(fold.train.0.rows() + fold.judge.0.rows(), rows);
+                assert!(fold.train.0.rows() > 0);
+            }
+        }
+    }
+}
