@@ -104,7 +104,7 @@ impl Download<'_> {
                 Err(Fault::Passing { what, pause }) => (what, pause),
             };
             if attempts == self.patience.attempts {
-                if self.length(&file)? == 0 {
+                if self.resume_point(&file)?.0 == 0 {
                     drop(file);
                     self.forget();
                 }
