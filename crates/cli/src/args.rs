@@ -15,6 +15,7 @@ Examples:
   deepgp score model.deepgp test.csv              how good it is, beside simpler models
   deepgp show model.deepgp                        what it has learnt, in words
   deepgp report model.deepgp test.csv             the same in figures, as one HTML page
+  deepgp data list                                benchmark data sets by name
 
 Exit codes: 0 done, 1 error, 2 not understood, 130 interrupted after all was saved.
 Results go to standard output, everything else to standard error.";
@@ -43,6 +44,9 @@ pub enum Command {
     Report(Report),
     /// Train a sparse GP and a deep GP on built-in data and compare them
     Demo(Demo),
+    /// Get benchmark data sets by name
+    #[command(subcommand)]
+    Data(Data),
     /// Print completions for a shell
     Completions(Completions),
     /// Print the manual page
@@ -209,6 +213,106 @@ pub struct Demo {
     /// Print no progress
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// What to do with benchmark data sets.
+#[derive(Debug, Subcommand)]
+pub enum Data {
+    /// List the sets that are known
+    List(DataList),
+    /// Download sets from their public homes
+    Fetch(DataFetch),
+    /// Take sets from a folder that you have
+    Import(DataImport),
+    /// Print where the table of a set is
+    Path(DataPath),
+}
+
+/// Where benchmark data sets are kept.
+#[derive(Debug, ClapArgs)]
+pub struct DataFolder {
+    /// Where sets are kept [default: $DEEPGP_DATA, or deepgp/data in the user's data folder]
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// Options of `data list`.
+#[derive(Debug, ClapArgs)]
+pub struct DataList {
+    /// Where sets are kept.
+    #[command(flatten)]
+    pub folder: DataFolder,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `data fetch`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Every set is recognised by a checksum of its values. A download that was cut
+off is gone on with by the same command. Where the public homes are out of
+reach, DEEPGP_MIRROR can name a server that has the same files under the same
+paths, such as http://mirror.example/sets.
+
+Example:
+  deepgp data fetch boston concrete")]
+pub struct DataFetch {
+    /// The sets
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Download sets that are here already, too
+    #[arg(long)]
+    pub force: bool,
+    /// Where sets are kept.
+    #[command(flatten)]
+    pub folder: DataFolder,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Print no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Options of `data import`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+The folder holds a folder for each set, called as the set is, or the files of
+one set: data.csv (features, then targets) and, unless they are made by rule,
+splits.csv (the test rows of a split on each line), both perhaps with .gz.
+
+Example:
+  deepgp data import downloads/uci")]
+pub struct DataImport {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    pub from: PathBuf,
+    /// Only these sets [default: all that are found]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Where sets are kept.
+    #[command(flatten)]
+    pub folder: DataFolder,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Print no notices
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Options of `data path`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  deepgp fit $(deepgp data path boston) --target MEDV")]
+pub struct DataPath {
+    /// The set
+    pub name: String,
+    /// Where sets are kept.
+    #[command(flatten)]
+    pub folder: DataFolder,
 }
 
 /// Options of `completions`.

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod data;
 mod demo;
 mod fault;
 mod fit;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Show(args) => show::run(&args).map(|()| fault::SUCCESS),
         Command::Report(args) => report::run(&args).map(|()| fault::SUCCESS),
         Command::Demo(args) => demo::run(&args).map(|()| fault::SUCCESS),
+        Command::Data(args) => data::run(&args).map(|()| fault::SUCCESS),
         Command::Completions(args) => pages::completions(&args).map(|()| fault::SUCCESS),
         Command::Man(args) => pages::man(&args).map(|()| fault::SUCCESS),
         Command::Bench(Bench::Splits(args)) => bench::splits(&args).map(|()| fault::SUCCESS),

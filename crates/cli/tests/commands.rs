@@ -318,7 +318,7 @@ fn help_completions_and_manual() {
     let f = Folder::new("help");
     let help = f.run("--help").ok().out;
     for command in
-        ["fit", "predict", "score", "show", "report", "demo", "completions", "man", "Examples:", "Exit codes:"]
+        ["fit", "predict", "score", "show", "report", "demo", "data", "completions", "man", "Examples:", "Exit codes:"]
     {
         assert!(help.contains(command), "{command}: {help}");
     }

@@ -62,6 +62,7 @@ impl From<ureq::Error> for Fault {
         let what = match error {
             ureq::Error::Timeout(_) => "the server is silent or slow".to_owned(),
             ureq::Error::HostNotFound => "the name of the server cannot be resolved".to_owned(),
+            ureq::Error::Io(error) => error.to_string(),
             error => error.to_string(),
         };
         Self::Passing { what, pause: None }
@@ -104,7 +105,7 @@ impl Download<'_> {
                 Err(Fault::Passing { what, pause }) => (what, pause),
             };
             if attempts == self.patience.attempts {
-                if self.length(&file)? == 0 {
+                if self.resume_point(&file)?.0 == 0 {
                     drop(file);
                     self.forget();
                 }

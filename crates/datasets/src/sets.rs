@@ -1,7 +1,8 @@
 //! The table of data sets.
 //!
-//! Checksums of values and splits were computed from tables that were compared with a second copy or the published index
-//! files where there are any; how is said at [`crate::values_sha256`] and [`crate::splits_sha256`].
+//! What the checksums are of is said at [`crate::values_sha256`] and [`crate::splits_sha256`]. Those of the splits of
+//! Hernández-Lobato & Adams were taken from their published index files. The values of creep come from the only copy that
+//! was found, and are compared with nothing.
 
 use crate::registry::{Columns, Home, Set, SplitRule, Task};
 
@@ -55,7 +56,7 @@ pub(crate) const SETS: &[Set] = &[
         name: "concrete",
         about: "strength of concrete from its mixture and age",
         task: Task::Regression,
-        rows: 1_030,
+        rows: 1030,
         features: "cement,blast_furnace_slag,fly_ash,water,superplasticizer,coarse_aggregate,fine_aggregate,\
             age_days",
         targets: "compressive_strength_mpa",
@@ -90,7 +91,7 @@ pub(crate) const SETS: &[Set] = &[
         name: "kin8nm",
         about: "distance of a simulated robot arm from a point",
         task: Task::Regression,
-        rows: 8_192,
+        rows: 8192,
         features: "theta1,theta2,theta3,theta4,theta5,theta6,theta7,theta8",
         targets: "y",
         split_rule: SplitRule::Standard,
@@ -124,7 +125,7 @@ pub(crate) const SETS: &[Set] = &[
         name: "power",
         about: "output of a combined cycle power plant",
         task: Task::Regression,
-        rows: 9_568,
+        rows: 9568,
         features: "temperature,exhaust_vacuum,ambient_pressure,relative_humidity",
         targets: "electrical_output",
         split_rule: SplitRule::Standard,
@@ -154,7 +155,7 @@ pub(crate) const SETS: &[Set] = &[
         name: "wine_red",
         about: "marks of red wines from chemical measurements",
         task: Task::Regression,
-        rows: 1_599,
+        rows: 1599,
         features: "fixed_acidity,volatile_acidity,citric_acid,residual_sugar,chlorides,free_sulfur_dioxide,\
             total_sulfur_dioxide,density,pH,sulphates,alcohol",
         targets: "quality",
@@ -170,7 +171,7 @@ pub(crate) const SETS: &[Set] = &[
         name: "wine_white",
         about: "marks of white wines from chemical measurements",
         task: Task::Regression,
-        rows: 4_898,
+        rows: 4898,
         features: "fixed_acidity,volatile_acidity,citric_acid,residual_sugar,chlorides,free_sulfur_dioxide,\
             total_sulfur_dioxide,density,pH,sulphates,alcohol",
         targets: "quality",
@@ -186,7 +187,7 @@ pub(crate) const SETS: &[Set] = &[
         name: "creep",
         about: "stress at which steel ruptures by creep",
         task: Task::Regression,
-        rows: 2_066,
+        rows: 2066,
         features: "lifetime_h,temperature_k,C,Si,Mn,P,S,Cr,Mo,W,Ni,Cu,V,Nb,N,Al,B,Co,Ta,O,\
             normalising_temperature_k,normalising_time_h,normalising_cooling,tempering_temperature_k,\
             tempering_time_h,tempering_cooling,annealing_temperature_k,annealing_time_h,annealing_cooling,Re",
@@ -304,7 +305,7 @@ pub(crate) const SETS: &[Set] = &[
         name: "banana",
         about: "two crescents in the plane",
         task: Task::Classes(2),
-        rows: 5_300,
+        rows: 5300,
         features: "x1,x2",
         targets: "label",
         split_rule: SplitRule::Standard,
@@ -365,7 +366,7 @@ pub(crate) const SETS: &[Set] = &[
         name: "oil",
         about: "flow regime in an oil pipeline from gamma densitometry",
         task: Task::Classes(3),
-        rows: 3_000,
+        rows: 3000,
         features: "x1,x2,x3,x4,x5,x6,x7,x8,x9,x10,x11,x12",
         targets: "label",
         split_rule: SplitRule::Given,

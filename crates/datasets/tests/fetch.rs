@@ -162,6 +162,10 @@ fn without_a_strong_tag_nothing_is_gone_on_with() -> Result<()> {
         assert_wine(&f, &fetch(&f, &options(&server.base))?);
         assert_eq!(server.requests("data.txt")[1].start(), None, "{tag}");
     }
+    // Nor is it kept.
+    let (f, server) = (Folder::new("weak"), serve(|_, _| Reply::whole(&table(), "W/\"weak\"").cut(3000)));
+    assert!(matches!(fetch(&f, &options(&server.base)), Err(Error::Unreachable { .. })));
+    assert!(!f.path("store").exists());
     Ok(())
 }
 

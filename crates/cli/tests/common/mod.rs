@@ -54,22 +54,28 @@ impl Folder {
     }
 
     pub fn run_with(&self, line: &str, input: &str) -> Done {
-        let mut child = self
-            .command(line)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command");
-        // It may end without reading.
-        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-        let done = child.wait_with_output().expect("its end");
-        Done {
-            line: line.to_owned(),
-            code: done.status.code().unwrap_or(-1),
-            out: String::from_utf8_lossy(&done.stdout).into_owned(),
-            err: String::from_utf8_lossy(&done.stderr).into_owned(),
-        }
+        finish(self.command(line), line, input)
+    }
+
+    /// Runs it with variables set.
+    pub fn run_in(&self, line: &str, variables: &[(&str, &str)]) -> Done {
+        let mut command = self.command(line);
+        command.envs(variables.iter().copied());
+        finish(command, line, "")
+    }
+}
+
+fn finish(mut command: Command, line: &str, input: &str) -> Done {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command");
+    // It may end without reading.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    let done = child.wait_with_output().expect("its end");
+    Done {
+        line: line.to_owned(),
+        code: done.status.code().unwrap_or(-1),
+        out: String::from_utf8_lossy(&done.stdout).into_owned(),
+        err: String::from_utf8_lossy(&done.stderr).into_owned(),
     }
 }
 

@@ -95,12 +95,13 @@ impl Reply {
         stream.write_all(b"\r\n")?;
         stream.flush()?;
         std::thread::sleep(self.pause);
-        stream.write_all(&self.body)?;
-        while self.repeat {
-            std::thread::sleep(self.pause);
+        loop {
             stream.write_all(&self.body)?;
+            if !self.repeat {
+                return stream.flush();
+            }
+            std::thread::sleep(self.pause);
         }
-        stream.flush()
     }
 }
 
