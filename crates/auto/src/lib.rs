@@ -6,10 +6,13 @@
 //! rows. The answer depends on data, settings and seed alone, not on the clock.
 //!
 //! ```
+//! use std::sync::atomic::AtomicBool;
+//!
 //! let (x, y) = deepgp_data::builtin::step(60, 0.1, 1);
 //! let settings = deepgp_auto::Settings { effort: 0.05, ..deepgp_auto::Settings::default() };
-//! let found = deepgp_auto::fit(&x, &y, &settings, &|_| std::ops::ControlFlow::Continue(()))?;
-//! assert!(found.trials.len() >= 4 && found.model()?.score(&x, &y)?.rmse < 1.0);
+//! let data = deepgp_model::Prepared::new(x.clone(), y.clone())?;
+//! let found = deepgp_auto::fit(&data, &settings, &AtomicBool::new(false), &|_| ())?;
+//! assert!(found.tried.len() >= 4 && found.model(&data)?.score(&x, &y)?.rmse < 1.0);
 //! # Ok::<(), deepgp::Error>(())
 //! ```
 
@@ -20,4 +23,3 @@ mod trial;
 
 pub use candidate::{Candidate, Shape};
 pub use search::{Found, Settings, fit};
-pub use trial::Trial;

@@ -1,15 +1,13 @@
 //! The search: halving, growing, mixing, and training what is left on all rows.
 
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Shape};
 use crate::folds::{Fold, folds};
-use crate::trial::{Judged, Training, Trial, judge, train};
-use deepgp::linalg::Mat;
+use crate::trial::{Training, Trial, judge, train};
 use deepgp::{Error, Result};
-use deepgp_model::{Member, Model, Prepared, mix_log_densities, stacking_weights};
+use deepgp_model::{Config, Member, Model, Prepared, Tried, mix_log_densities, stacking_weights};
 use rayon::prelude::*;
-use std::ops::ControlFlow;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Steps of the first comparison, of the second, and of the answer, at full effort.
 const STEPS: [f64; 3] = [800.0, 4000.0, 6000.0];
@@ -44,13 +42,14 @@ impl Default for Settings {
 /// The answer of a search.
 #[derive(Debug)]
 pub struct Found {
-    /// All rows, as the models see them.
-    pub data: Prepared,
     /// The models and their weights, trained on all rows.
     pub members: Vec<Member>,
+    /// The configuration of the heaviest.
+    pub config: Config,
     /// Everything that was tried, in order.
-    pub trials: Vec<Trial>,
-    /// Mean log density of the mixture, before the last training, on the rows that trials were judged by.
+    pub tried: Vec<Tried>,
+    /// Mean log density of the mixture, before the last training, on the rows that models were judged by, in nats per row of the
+    /// targets' own units.
     pub mean_log_density: Option<f64>,
 }
 
@@ -59,55 +58,53 @@ impl Found {
     ///
     /// # Errors
     /// As [`Model::mixture`].
-    pub fn model(&self) -> Result<Model> {
-        Model::mixture(self.data.inputs().clone(), self.data.targets().clone(), self.members.clone())
+    pub fn model(&self, data: &Prepared) -> Result<Model> {
+        Model::mixture(data.inputs().clone(), data.targets().clone(), self.members.clone())
     }
 }
 
-/// A search that was told to stop.
-fn stopped() -> Error {
-    Error::Empty { what: "models: the search was stopped before one was trained", rows: 0, columns: 0 }
-}
-
-/// Searches on raw rows `x` (N × D), `y` (N × P). `watch` is told of every trial and may end the search: the answer is then made
-/// of what there is.
+/// Searches on prepared rows. `watch` is told of everything that is tried. Once `stop` is set the search ends, and the answer is
+/// the best model so far.
 ///
 /// # Errors
-/// What the data are refused for, or if no candidate could be trained at all.
-pub fn fit(x: &Mat, y: &Mat, settings: &Settings, watch: &(dyn Fn(&Trial) -> ControlFlow<()> + Sync)) -> Result<Found> {
-    let data = Prepared::new(x.clone(), y.clone())?;
+/// What the data are refused for; [`Error::Empty`] if no candidate could be trained at all.
+pub fn fit(data: &Prepared, settings: &Settings, stop: &AtomicBool, watch: &(dyn Fn(&Tried) + Sync)) -> Result<Found> {
     let search = Search {
-        folds: folds(x, y, settings.seed),
+        folds: folds(data.x(), data.y(), settings.seed),
+        data,
         settings,
         watch,
-        stop: AtomicBool::new(false),
-        trials: Mutex::new(Vec::new()),
+        stop,
+        tried: Mutex::new(Vec::new()),
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(settings.threads.max(1)).build();
     let finalists = match &pool {
-        Ok(pool) => pool.install(|| search.finalists(x)),
+        Ok(pool) => pool.install(|| search.finalists()),
         // Threads can be refused; the work can be done without.
-        Err(_) => search.finalists(x),
+        Err(_) => search.finalists(),
     };
-    let mut trials = search.trials.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let mixture = mix(finalists, settings.ensemble);
-    let training = Training { steps: steps(2, settings), effort: settings.effort, seed: settings.seed };
-    let mut members = Vec::new();
-    for (weight, judged) in &mixture.parts {
-        // Whoever stops the search wants an answer, and this is it.
-        let trained = train(&judged.trial.candidate, &data, training, &AtomicBool::new(false));
+    let mut tried = search.tried.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Whoever stops the search waits for one more training, no longer than those before.
+    let (most, stage) = if stop.load(Ordering::Relaxed) { (1, 1) } else { (settings.ensemble, 2) };
+    let mixture = mix(finalists, most);
+    let training = Training { steps: steps(stage, settings), effort: settings.effort, seed: settings.seed };
+    let (mut members, mut config) = (Vec::new(), None);
+    for (weight, trial) in &mixture {
+        let trained = train(&trial.candidate, data, training, &AtomicBool::new(false));
         // What worked on a part of the rows may fail on all of them: the others are still there.
         if let Ok(Some(fitted)) = trained {
             members.push(Member { weight: *weight, fitted });
-            if let Some(trial) = trials.iter_mut().rev().find(|t| **t == judged.trial) {
-                trial.weight = *weight;
+            config.get_or_insert_with(|| trial.candidate.config(training.steps, training.seed));
+            if let Some(entry) = tried.iter_mut().rev().find(|entry| **entry == trial.tried) {
+                entry.weight = *weight;
             }
         }
     }
-    if members.is_empty() {
-        return Err(stopped());
-    }
-    Ok(Found { data, members, trials, mean_log_density: mixture.mean_log_density })
+    let Some(config) = config else {
+        return Err(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 });
+    };
+    let mean = mean_log_density(&mixture).map(|mean| data.targets().invert_log_density(mean));
+    Ok(Found { members, config, tried, mean_log_density: mean })
 }
 
 /// Steps of a stage.
@@ -117,28 +114,33 @@ fn steps(stage: usize, settings: &Settings) -> usize {
 
 /// What the stages share.
 struct Search<'a> {
+    data: &'a Prepared,
     folds: Vec<Fold>,
     settings: &'a Settings,
-    watch: &'a (dyn Fn(&Trial) -> ControlFlow<()> + Sync),
-    stop: AtomicBool,
-    trials: Mutex<Vec<Trial>>,
+    watch: &'a (dyn Fn(&Tried) + Sync),
+    stop: &'a AtomicBool,
+    tried: Mutex<Vec<Tried>>,
 }
 
 impl Search<'_> {
     /// Candidates that were judged on all folds after many steps.
-    fn finalists(&self, x: &Mat) -> Vec<Judged> {
+    fn finalists(&self) -> Vec<Trial> {
+        let (rows, inputs) = (self.data.x().rows(), self.data.x().cols());
         // A first look on one fold.
-        let mut ranked = self.stage(&Candidate::first(x.rows(), x.cols()), 0);
+        let mut ranked = self.stage(&Candidate::first(rows, inputs), 0);
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        let (plain, deep): (Vec<Judged>, Vec<Judged>) =
-            ranked.into_iter().partition(|judged| judged.trial.candidate.is_plain());
+        let first_look = ranked.clone();
+        let (plain, deep): (Vec<Trial>, Vec<Trial>) = ranked.into_iter().partition(|trial| trial.candidate.is_plain());
         let through: Vec<Candidate> =
-            plain.into_iter().chain(deep.into_iter().take(SURVIVORS)).map(|judged| judged.trial.candidate).collect();
+            plain.into_iter().chain(deep.into_iter().take(SURVIVORS)).map(|trial| trial.candidate).collect();
         let mut finalists = self.stage(&through, 1);
+        if finalists.is_empty() {
+            return first_look;
+        }
         // More inducing inputs, as long as they pay.
-        for judged in finalists.clone() {
-            let mut best = judged;
-            while let Some(grown) = best.trial.candidate.grown(x.rows()) {
+        for trial in finalists.clone() {
+            let mut best = trial;
+            while let Some(grown) = best.candidate.grown(rows) {
                 let Some(next) = self.stage(&[grown], 1).pop() else { break };
                 finalists.push(next.clone());
                 if next.score() < best.score() + LEAST_GAIN {
@@ -148,77 +150,99 @@ impl Search<'_> {
             }
         }
         // Other powers for the best network.
-        let best = finalists
-            .iter()
-            .filter(|judged| judged.trial.steps > 0)
-            .max_by(|a, b| a.score().total_cmp(&b.score()))
-            .map(|judged| judged.trial.candidate.clone());
-        if let Some(best) = best {
-            let others: Vec<Candidate> = POWERS.iter().filter_map(|&power| best.with_alpha(power)).collect();
+        let networks = finalists.iter().filter(|trial| trial.candidate.shape != Shape::Exact);
+        if let Some(best) = networks.max_by(|a, b| a.score().total_cmp(&b.score())) {
+            let others: Vec<Candidate> = POWERS.iter().filter_map(|&power| best.candidate.with_alpha(power)).collect();
             finalists.extend(self.stage(&others, 1));
         }
         finalists
     }
 
     /// Tries candidates, several at a time; in the order given. The first stage looks at one fold, the second at all.
-    fn stage(&self, candidates: &[Candidate], stage: usize) -> Vec<Judged> {
+    fn stage(&self, candidates: &[Candidate], stage: usize) -> Vec<Trial> {
         let folds = if stage == 0 { &self.folds[..1] } else { &self.folds[..] };
-        let training =
-            Training { steps: steps(stage, self.settings), effort: self.settings.effort, seed: self.settings.seed };
-        let judged: Vec<Judged> = candidates
-            .par_iter()
-            .filter_map(|candidate| {
-                if self.stop.load(Ordering::Relaxed) {
-                    return None;
-                }
-                let judged = judge(candidate, folds, training, &self.stop)?;
-                if (self.watch)(&judged.trial).is_break() {
-                    self.stop.store(true, Ordering::Relaxed);
-                }
-                Some(judged)
-            })
-            .collect();
-        let mut trials = self.trials.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        trials.extend(judged.iter().map(|judged| judged.trial.clone()));
-        judged
+        let Settings { effort, seed, .. } = *self.settings;
+        let training = Training { steps: steps(stage, self.settings), effort, seed };
+        let unit = |log_density| self.data.targets().invert_log_density(log_density);
+        let one = |candidate: &Candidate| {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            let trial = judge(candidate, folds, training, unit, self.stop)?;
+            (self.watch)(&trial.tried);
+            Some(trial)
+        };
+        let trials: Vec<Trial> = candidates.par_iter().filter_map(one).collect();
+        let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        tried.extend(trials.iter().map(|trial| trial.tried.clone()));
+        trials
     }
 }
 
-/// Models with weights.
-struct Mixture {
-    parts: Vec<(f64, Judged)>,
-    mean_log_density: Option<f64>,
-}
-
-/// The best mixture of finalists, or the best of them alone where mixing does not help.
-fn mix(mut finalists: Vec<Judged>, most: usize) -> Mixture {
-    finalists.retain(|judged| judged.trial.mean_log_density.is_some());
+/// The best mixture of finalists, or the best of them alone where mixing does not help; the heaviest first.
+fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
+    finalists.retain(|trial| trial.tried.mean_log_density.is_some());
     finalists.sort_by(|a, b| b.score().total_cmp(&a.score()));
-    let Some(best) = finalists.first().cloned() else { return Mixture { parts: Vec::new(), mean_log_density: None } };
-    let alone = Mixture { mean_log_density: best.trial.mean_log_density, parts: vec![(1.0, best)] };
-    if most < 2 {
+    let alone: Vec<(f64, Trial)> = finalists.first().cloned().map(|best| (1.0, best)).into_iter().collect();
+    if most < 2 || alone.is_empty() {
         return alone;
     }
-    // Weights of all; then of the heaviest alone.
+    // The lightest are left out until all that are left weigh enough.
     let mut chosen = finalists;
     loop {
-        let columns: Vec<Vec<f64>> = chosen.iter().map(|judged| judged.log_densities.clone()).collect();
-        let weights = stacking_weights(&columns);
-        let mut order: Vec<usize> = (0..chosen.len()).collect();
-        order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
-        let keep: Vec<usize> = order.into_iter().take(most).filter(|&k| weights[k] >= LEAST_WEIGHT).collect();
-        if keep.len() == chosen.len() {
-            let all = mix_log_densities(&weights, &columns);
-            let mean = all.iter().sum::<f64>() / all.len() as f64;
-            let mixed = Mixture {
-                mean_log_density: Some(mean).filter(|mean| mean.is_finite()),
-                parts: weights.into_iter().zip(chosen).collect(),
-            };
-            return if mixed.mean_log_density > alone.mean_log_density { mixed } else { alone };
+        let columns: Vec<Vec<f64>> = chosen.iter().map(|trial| trial.log_densities.clone()).collect();
+        let mut mixed: Vec<(f64, Trial)> = stacking_weights(&columns).into_iter().zip(chosen).collect();
+        mixed.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let is_light = mixed.len() > most || mixed.last().is_some_and(|(weight, _)| *weight < LEAST_WEIGHT);
+        if !is_light {
+            return if mean_log_density(&mixed) > mean_log_density(&alone) { mixed } else { alone };
         }
-        chosen = keep.into_iter().map(|k| chosen[k].clone()).collect();
-        if chosen.is_empty() {
-            return alone;
-        }
+        // One at a time: without it, others weigh more.
+        mixed.pop();
+        chosen = mixed.into_iter().map(|(_, trial)| trial).collect();
+    }
+}
+
+/// Mean log density of a mixture on the rows that its members were judged by, in standardised units.
+fn mean_log_density(mixture: &[(f64, Trial)]) -> Option<f64> {
+    let (weights, columns): (Vec<f64>, Vec<Vec<f64>>) =
+        mixture.iter().map(|(weight, trial)| (*weight, trial.log_densities.clone())).unzip();
+    let all = mix_log_densities(&weights, &columns);
+    Some(all.iter().sum::<f64>() / all.len() as f64).filter(|mean| mean.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(name: &str, log_densities: Vec<f64>) -> Trial {
+        let mean = log_densities.iter().sum::<f64>() / log_densities.len() as f64;
+        let mean_log_density = Some(mean).filter(|mean| mean.is_finite());
+        let tried = Tried { name: name.into(), steps: 1, folds: 1, mean_log_density, weight: 0.0 };
+        Trial { candidate: Candidate { shape: Shape::Exact }, tried, log_densities }
+    }
+
+    /// Log densities that are good on every row for which `good` holds.
+    fn good_on(good: impl Fn(usize) -> bool) -> Vec<f64> {
+        (0..100).map(|n| if good(n) { 0.0 } else { -5.0 }).collect()
+    }
+
+    #[test]
+    fn mixtures_beat_their_members_and_leave_the_useless_out() {
+        let all =
+            || vec![trial("a", good_on(|n| n < 60)), trial("b", good_on(|n| n >= 60)), trial("c", good_on(|_| false))];
+        let mixed = mix(all(), 4);
+        let names: Vec<&str> = mixed.iter().map(|(_, t)| t.tried.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert!(mean_log_density(&mixed) > mean_log_density(&[(1.0, all().remove(0))]));
+        let best = mix(all(), 1);
+        assert_eq!((best.len(), best[0].0, best[0].1.tried.name.as_str()), (1, 1.0, "a"));
+    }
+
+    #[test]
+    fn what_failed_is_never_chosen() {
+        let failed = || trial("failed", vec![f64::NEG_INFINITY; 100]);
+        assert!(mix(vec![failed()], 4).is_empty());
+        assert_eq!(mix(vec![failed(), trial("a", good_on(|_| true))], 4).len(), 1);
     }
 }

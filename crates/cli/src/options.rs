@@ -12,6 +12,12 @@ use deepgp_model::Config;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+/// What `--auto` decides on itself.
+const NOT_WITH_AUTO: [&str; 13] = [
+    "hidden", "inducing", "kernel", "mean", "noise", "engine", "alpha", "damping", "lr", "schedule", "iters", "batch",
+    "epochs",
+];
+
 /// Everything about a fit that has a default.
 #[derive(Debug, Clone, PartialEq, Default, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
@@ -30,6 +36,17 @@ pub struct Options {
     /// Columns whose numbers are names, such as postal codes
     #[arg(long, value_name = "COLS")]
     pub categorical: Option<Names>,
+    /// Choose the model itself: sparse, exact and deep GPs are compared by cross-validation on the training rows, and the best
+    /// are mixed; --time ends the search early
+    #[arg(long, conflicts_with_all = NOT_WITH_AUTO, help_heading = "Automatic")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub auto: bool,
+    /// With --auto: most models in the mixture, 1 for the best alone [default: 4]
+    #[arg(long, value_name = "K", requires = "auto", help_heading = "Automatic")]
+    pub ensemble: Option<usize>,
+    /// With --auto: multiplies all numbers of steps [default: 1]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, requires = "auto", help_heading = "Automatic")]
+    pub effort: Option<f64>,
     /// The network and its training
     #[command(flatten)]
     #[serde(flatten)]

@@ -38,6 +38,8 @@ pub struct Plan {
     pub config: Config,
     /// What ends training.
     pub length: Length,
+    /// The search for a model, unless it is given.
+    pub auto: Option<deepgp_auto::Settings>,
     /// Share of the rows that is held out.
     pub valid: f64,
     /// The model file.
@@ -92,6 +94,7 @@ impl Plan {
             features: names(&options.features),
             exclude: names(&options.exclude).unwrap_or_default(),
             categorical: names(&options.categorical).unwrap_or_default(),
+            auto: auto(options, &config)?,
             config,
             length,
             valid,
@@ -110,7 +113,15 @@ impl Plan {
             Length::Epochs(n) => (model.iters, epochs) = (None, Some(n)),
             Length::Time(seconds) => (model.iters, time) = (None, Some(Seconds(seconds))),
         }
+        let auto = self.auto;
+        if auto.is_some() {
+            // All else is what the search decides on.
+            model = ModelOptions { seed: model.seed, threads: model.threads, ..ModelOptions::default() };
+        }
         Options {
+            auto: auto.is_some(),
+            ensemble: auto.map(|settings| settings.ensemble),
+            effort: auto.map(|settings| settings.effort),
             data: Some(self.data.clone()),
             target: names(&self.targets),
             features: self.features.as_ref().map(|names| Names(names.clone())),
@@ -166,6 +177,31 @@ impl Plan {
     }
 }
 
+/// The settings of a search, if one is asked for.
+fn auto(options: &Options, config: &Config) -> Result<Option<deepgp_auto::Settings>> {
+    if !options.auto {
+        return match (options.ensemble, options.effort) {
+            (None, None) => Ok(None),
+            _ => Err(usage!("'ensemble' and 'effort' need 'auto'")),
+        };
+    }
+    let ModelOptions { seed, threads, .. } = options.model.clone();
+    if options.model != (ModelOptions { seed, threads, ..ModelOptions::default() }) || options.epochs.is_some() {
+        return Err(usage!(
+            "'auto' decides on the network and its training itself; of these only seed, threads and time can be set"
+        ));
+    }
+    let plain = deepgp_auto::Settings::default();
+    let (ensemble, effort) = (options.ensemble.unwrap_or(plain.ensemble), options.effort.unwrap_or(plain.effort));
+    positive("effort", effort)?;
+    if ensemble == 0 {
+        return Err(usage!("--ensemble must be at least 1"));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = options.model.threads.unwrap_or(cores);
+    Ok(Some(deepgp_auto::Settings { effort, ensemble, seed: config.train.seed, threads }))
+}
+
 /// The checkpoint that belongs to a model file.
 pub fn checkpoint_of(model: &Path) -> PathBuf {
     let mut path = model.as_os_str().to_owned();
@@ -190,6 +226,8 @@ mod tests {
             |o: &mut Options| o.epochs = Some(2.5),
             |o: &mut Options| o.time = Some(Seconds(60.0)),
             |o: &mut Options| o.model.iters = Some(7),
+            |o: &mut Options| o.auto = true,
+            |o: &mut Options| (o.auto, o.ensemble, o.effort, o.model.seed) = (true, Some(2), Some(0.5), Some(3)),
         ] {
             let mut first = plan(change)?;
             first.settle(1000);
@@ -225,6 +263,9 @@ mod tests {
         assert!(refused(|o| o.valid = Some(1.0)) && refused(|o| o.valid = Some(f64::NAN)));
         assert!(refused(|o| o.epochs = Some(0.0)) && refused(|o| o.time = Some(Seconds(0.0))));
         assert!(refused(|o| o.model.alpha = Some(0.0)) && refused(|o| o.model.lr = Some(-1.0)));
+        assert!(refused(|o| (o.auto, o.model.alpha) = (true, Some(0.5))) && refused(|o| o.ensemble = Some(2)));
+        assert!(refused(|o| (o.auto, o.ensemble) = (true, Some(0))));
+        assert!(refused(|o| (o.auto, o.effort) = (true, Some(-1.0))));
         assert!(refused(|o| o.model.batch = Some(0)) && refused(|o| o.model.threads = Some(0)));
     }
 }

@@ -5,7 +5,7 @@ use crate::fit::kinds;
 use crate::options::ModelOptions;
 use crate::out::{print, print_json};
 use crate::rows::Loaded;
-use crate::words::{count, duration, network, number, percent, plural};
+use crate::words::{count, duration, mixed_network, number, percent, plural};
 use anyhow::Result;
 use deepgp::kernel::{Kernel, Smoothness};
 use deepgp::layer::Layer;
@@ -39,7 +39,8 @@ fn described(saved: &SavedModel) -> Value {
     json!({
         "version": record.deepgp,
         "date": record.date,
-        "network": network(&saved.fitted.model),
+        "network": mixed_network(saved),
+        "tried": saved.record.tried,
         "targets": schema.targets(),
         "columns": schema.inputs(),
         "features": schema.feature_names(),
@@ -61,7 +62,7 @@ fn described(saved: &SavedModel) -> Value {
 /// For people.
 fn text(saved: &SavedModel) -> String {
     let (schema, record, model) = (&saved.preprocessing.schema, &saved.record, &saved.fitted.model);
-    let mut out = format!("{}, by deepgp {}", network(model), record.deepgp);
+    let mut out = format!("{}, by deepgp {}", mixed_network(saved), record.deepgp);
     if let Some(date) = &record.date {
         out += &format!(", {date}");
     }
@@ -69,6 +70,9 @@ fn text(saved: &SavedModel) -> String {
     out += &format!("from     {}\n", columns(schema));
     for line in noise(saved) {
         out += &format!("noise    {line}\n");
+    }
+    if !record.tried.is_empty() {
+        out += &format!("\n{}", crate::fit::summary(record, 1 + saved.others.len()));
     }
     out += "\nnetwork (inputs and targets have standard deviation 1 here)\n";
     for (l, layer) in model.layers().iter().enumerate() {

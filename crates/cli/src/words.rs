@@ -1,7 +1,7 @@
 //! Numbers, times and tables as people read them.
 
 use deepgp::network::DeepGp;
-use deepgp_model::Scores;
+use deepgp_model::{SavedModel, Scores};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Four significant digits.
@@ -64,6 +64,15 @@ pub fn network(model: &DeepGp) -> String {
         text += &format!(" → {}", layer.dim_out);
     }
     text
+}
+
+/// The same of a stored model; of a mixture the heaviest and the number of others.
+pub fn mixed_network(saved: &SavedModel) -> String {
+    let first = network(&saved.fitted.model);
+    match saved.others.len() {
+        0 => first,
+        others => format!("mixture of {first} and {}", plural(others, "other")),
+    }
 }
 
 /// "sparse GP" or "deep GP".

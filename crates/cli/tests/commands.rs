@@ -403,3 +403,40 @@ fn measurements_share_the_options() {
     let done = f.run(&format!("bench splits set --splits 0 --max-rmse 0.0001 {QUICK}"));
     assert!(done.code == 1 && done.complaint().contains("exceeds 0.0001"), "{done:#?}");
 }
+
+#[test]
+fn a_search_chooses_the_model() {
+    let f = Folder::new("auto");
+    f.write("homes.csv", homes(160));
+    let fit = f.run("fit homes.csv --target price --auto --effort 0.02 --seed 4").ok();
+    for piece in ["for price: 144 training rows", "chosen among", " %  ", "16 rows held out", "saved as model.deepgp"] {
+        assert!(fit.out.contains(piece), "{piece}: {fit:#?}");
+    }
+    assert!(fit.err.matches("tried ").count() >= 8 && fit.err.contains("tried exact GP: log density"), "{fit:#?}");
+    let show = f.run("show model.deepgp --json").ok().json();
+    let tried = show["tried"].as_array().expect("a list");
+    let weights: f64 = tried.iter().map(|t| t["weight"].as_f64().expect("a number")).sum();
+    assert!((weights - 1.0).abs() < 1e-9, "{show:#}");
+    assert!(f.run("show model.deepgp").ok().out.contains("chosen among"));
+    let score = f.run("score model.deepgp homes.csv --json").ok().json();
+    assert!(score["rmse"].as_f64().is_some_and(|rmse| rmse < 60.0), "{score:#}");
+    f.run("predict model.deepgp homes.csv -o p.csv").ok();
+    f.run("report model.deepgp homes.csv").ok();
+
+    // The same again, on another number of threads.
+    f.run("fit homes.csv --target price --auto --effort 0.02 --seed 4 --threads 1 --quiet --out again.deepgp").ok();
+    f.run("predict again.deepgp homes.csv -o again.csv").ok();
+    assert_eq!(f.read("p.csv"), f.read("again.csv"));
+
+    let alone = f.run("fit homes.csv --target price --auto --effort 0.02 --ensemble 1 --json").ok().json();
+    assert!(!alone["network"].as_str().expect("text").contains("mixture"), "{alone:#}");
+    for (options, code) in
+        [("--auto --hidden 2", 2), ("--auto --effort 0", 2), ("--ensemble 2", 2), ("--auto --ensemble 0", 2)]
+    {
+        assert_eq!(f.run(&format!("fit homes.csv {options}")).code, code, "{options}");
+    }
+    f.write("auto.toml", "data = \"homes.csv\"\ntarget = \"price\"\nauto = true\neffort = 0.02\n");
+    f.run("fit --config auto.toml --quiet").ok();
+    f.write("both.toml", "data = \"homes.csv\"\nauto = true\nalpha = 0.5\n");
+    assert!(f.run("fit --config both.toml").complaint().contains("'auto' decides on the network"));
+}

@@ -39,7 +39,7 @@ pub use linear::{LinearModel, baselines};
 pub use mixture::{mix_log_densities, stacking_weights};
 pub use model::{Member, Model};
 pub use prepared::Prepared;
-pub use record::{Curve, CurvePoint, Record};
+pub use record::{Curve, CurvePoint, Record, Tried};
 pub use saved::{Preprocessing, SavedModel};
 pub use scores::{ScoreTally, Scores};
 pub use summary::Range;

@@ -14,6 +14,17 @@ const QUADRATURE_INPUTS: usize = 2_000;
 /// Most components of a layer's kernel; expectations take all pairs.
 const COMPONENTS: usize = 200;
 
+/// Most networks of a mixture.
+const MEMBERS: usize = 100;
+
+/// Checks the number of networks of a mixture.
+///
+/// # Errors
+/// [`Error::Parameter`] with the number.
+pub(crate) fn check_members(members: usize) -> Result<()> {
+    expect("networks of a mixture", None, members, MEMBERS)
+}
+
 /// Checks the sizes that memory and time grow with faster than the file does. All else is bounded by the file's length.
 ///
 /// # Errors

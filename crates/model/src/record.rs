@@ -35,6 +35,24 @@ pub struct Record {
     pub curve: Curve,
     /// Scores on rows that were held out.
     pub held_out: Option<Scores>,
+    /// What an automatic search tried, in order; nothing if there was none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
+}
+
+/// One model that an automatic search tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// What it is, in words.
+    pub name: String,
+    /// Training steps; 0 for an exact GP.
+    pub steps: usize,
+    /// Parts of the training rows that it was judged by, one after the other.
+    pub folds: usize,
+    /// Mean log density of these rows, in nats per row of the targets' own units; nothing if training failed.
+    pub mean_log_density: Option<f64>,
+    /// Its share in the answer.
+    pub weight: f64,
 }
 
 impl Record {
@@ -54,6 +72,7 @@ impl Record {
             n_events: 0,
             curve: Curve::default(),
             held_out: None,
+            tried: Vec::new(),
         }
     }
 

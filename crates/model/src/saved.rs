@@ -2,7 +2,7 @@
 
 use crate::limits;
 use crate::linear::{LinearModel, baselines};
-use crate::model::Model;
+use crate::model::{Member, Model};
 use crate::record::Record;
 use crate::summary::Range;
 use deepgp::linalg::Mat;
@@ -52,8 +52,11 @@ impl Preprocessing {
 pub struct SavedModel {
     /// From a table to numbers and back.
     pub preprocessing: Preprocessing,
-    /// The network.
+    /// The network, or the heaviest of a mixture.
     pub fitted: Fitted,
+    /// The other networks of a mixture, with weights relative to that of the first, which is 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Member>,
     /// A linear model of the same training rows, to compare with; none if there were too many features.
     pub linear: Option<LinearModel>,
     /// Its history.
@@ -61,13 +64,41 @@ pub struct SavedModel {
 }
 
 impl SavedModel {
+    /// Of one network, or of several with weights.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if there is none.
+    pub fn new(
+        preprocessing: Preprocessing,
+        mut members: Vec<Member>,
+        linear: Option<LinearModel>,
+        record: Record,
+    ) -> Result<Self> {
+        members.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        let mut rest = members.into_iter();
+        let Some(Member { weight: heaviest, fitted }) = rest.next() else {
+            return Err(Error::Empty { what: "networks of a model", rows: 0, columns: 1 });
+        };
+        let others: Vec<Member> = rest.map(|m| Member { weight: m.weight / heaviest, ..m }).collect();
+        Ok(Self { preprocessing, fitted, others, linear, record })
+    }
+
     /// Checks that the parts are sound and fit together.
     ///
     /// # Errors
     /// As [`Fitted::check`], [`Preprocessing::check`] and [`LinearModel::check`]; [`Error::Parameter`] for sizes beyond
     /// all reason.
     pub fn check(&self) -> Result<()> {
-        check_parts(&self.fitted, &self.preprocessing)?;
+        limits::check_members(1 + self.others.len())?;
+        for fitted in [&self.fitted].into_iter().chain(self.others.iter().map(|member| &member.fitted)) {
+            check_parts(fitted, &self.preprocessing)?;
+        }
+        for (entry, Member { weight, .. }) in self.others.iter().enumerate() {
+            if !(*weight > 0.0 && *weight <= 1.0) {
+                let (name, requirement) = ("weight of a network", "it must lie between 0 and 1");
+                return Err(Error::Parameter { name, layer: None, entry: Some(entry), value: *weight, requirement });
+            }
+        }
         match &self.linear {
             Some(linear) => linear.check(self.fitted.model.dim_in(), self.fitted.model.dim_out()),
             None => Ok(()),
@@ -81,7 +112,9 @@ impl SavedModel {
     pub fn model(&self) -> Result<Model> {
         self.check()?;
         let Preprocessing { inputs, targets, .. } = &self.preprocessing;
-        Model::from_parts(inputs.clone(), targets.clone(), self.fitted.clone())
+        let first = Member { weight: 1.0, fitted: self.fitted.clone() };
+        let members = [first].into_iter().chain(self.others.iter().cloned()).collect();
+        Model::mixture(inputs.clone(), targets.clone(), members)
     }
 
     /// What the models to compare with say of raw inputs, in the targets' units: "constant", the normal distribution of

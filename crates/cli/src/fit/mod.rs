@@ -1,10 +1,12 @@
 //! `deepgp fit`: learns a model from a table.
 
+mod auto;
 pub mod data;
 mod progress;
 mod result;
 mod watch;
 
+pub use auto::summary;
 pub use result::{Trained, kinds};
 
 use crate::args::Fit;
@@ -65,6 +67,7 @@ pub fn run(args: Fit) -> Result<u8> {
     }
     if is_interrupted {
         let hint = match plan.checkpoint_path() {
+            _ if plan.auto.is_some() => "the best model so far was saved; a search cannot be resumed".to_owned(),
             Some(path) if plan.data.as_os_str() == "-" => {
                 format!("pipe the same table again to go on: deepgp fit - --resume {}", path.display())
             }
@@ -209,8 +212,16 @@ pub fn train_on(
 ) -> Result<Trained> {
     let data = TrainingData::read(plan, source, schema, found).map_err(|e| placed(e, source))?;
     plan.settle(data.n_train());
-    let mut trainer = data.prepared.trainer(&plan.config)?;
     let stop = signals.cloned().unwrap_or_default();
+    if let Some(settings) = &plan.auto {
+        let rows = plural(data.n_train(), "row");
+        note(quiet, &format!("searching on {rows}, {} held out", plural(data.held_out.len(), "row")));
+        if signals.is_some() {
+            listen(&stop)?;
+        }
+        return auto::search(plan, &data, settings, &stop, quiet);
+    }
+    let mut trainer = data.prepared.trainer(&plan.config)?;
     let record = Record::new(plan.config.clone(), data.n_train());
     let mut watch = Watch::new(plan, &data, &stop, quiet, record, None);
     // To find out now, and not in an hour, that the folder cannot be written to.

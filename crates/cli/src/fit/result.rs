@@ -1,15 +1,16 @@
 //! What a run gave: the model to save, and what to tell of it.
 
+use super::auto::summary;
 use super::data::TrainingData;
 use super::termination;
 use super::watch::{Ending, Watch};
 use crate::plan::Plan;
-use crate::words::{count, duration, kind, network, plural, score_table};
+use crate::words::{count, duration, kind, mixed_network, plural, score_table};
 use anyhow::Result;
 use deepgp::Event;
 use deepgp::train::{Fitted, Outcome, Termination};
 use deepgp_data::Notice;
-use deepgp_model::{LinearModel, SavedModel, ScoreTally, Scores};
+use deepgp_model::{LinearModel, Member, Record, SavedModel, ScoreTally, Scores};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,9 +42,20 @@ impl Trained {
         record.date = crate::words::now();
         record.best_step = best.as_ref().map(|best| best.step);
         let fitted = best.map_or(last, |best| best.fitted);
+        Self::of(data, vec![Member { weight: 1.0, fitted }], record, ending, outcome.termination)
+    }
+
+    /// Scores a network, or a mixture of several, the heaviest first.
+    pub fn of(
+        data: &TrainingData,
+        members: Vec<Member>,
+        record: Record,
+        ending: Option<Ending>,
+        end: Termination,
+    ) -> Result<Self> {
         // A singular table has no linear model to compare with.
         let linear = LinearModel::fit(&data.prepared).unwrap_or(None);
-        let mut saved = SavedModel { preprocessing: data.preprocessing.clone(), fitted, linear, record };
+        let mut saved = SavedModel::new(data.preprocessing.clone(), members, linear, record)?;
         let mut baselines = Vec::new();
         if data.held_out.len() > 0 {
             let (x, y) = (&data.held_out.x, &data.held_out.y);
@@ -55,7 +67,7 @@ impl Trained {
                 baselines.push((name, tally.scores()?));
             }
         }
-        let (notices, termination) = (data.notices.clone(), termination(outcome.termination, ending));
+        let (notices, termination) = (data.notices.clone(), termination(end, ending));
         Ok(Self { saved, ending, baselines, notices, n_held_out: data.held_out.len(), termination })
     }
 
@@ -64,12 +76,15 @@ impl Trained {
         let SavedModel { preprocessing, fitted, record, .. } = &self.saved;
         let mut text = format!(
             "{} for {}: {}, {} in {}\n",
-            network(&fitted.model),
+            mixed_network(&self.saved),
             preprocessing.schema.targets().join(", "),
             plural(record.rows, "training row"),
             plural(record.steps, "step"),
             duration(record.seconds)
         );
+        if !record.tried.is_empty() {
+            text += &summary(record, 1 + self.saved.others.len());
+        }
         if let Some(scores) = &record.held_out {
             let step = record.best_step.map_or(String::new(), |step| format!(", best at step {}", count(step)));
             let mut columns = vec![(kind(&fitted.model), scores)];
@@ -107,14 +122,15 @@ impl Trained {
 
     /// For machines.
     pub fn json(&self, plan: &Plan, checkpoint: Option<&Path>) -> Value {
-        let SavedModel { preprocessing, fitted, record, .. } = &self.saved;
+        let SavedModel { preprocessing, record, .. } = &self.saved;
         let baselines: BTreeMap<&str, &Scores> = self.baselines.iter().map(|(name, s)| (*name, s)).collect();
         let notices: Vec<String> = self.notices.iter().map(ToString::to_string).collect();
         json!({
             "model": plan.out,
             "checkpoint": checkpoint,
             "version": record.deepgp,
-            "network": network(&fitted.model),
+            "network": mixed_network(&self.saved),
+            "tried": record.tried,
             "features": preprocessing.schema.feature_names(),
             "targets": preprocessing.schema.targets(),
             "rows": record.rows,
