@@ -107,7 +107,7 @@ fn download(
         let download = Download { name: set.name, url, partial, limit: file.limit, patience: &options.patience };
         let mut tell = |received, total| progress(&Progress { name: set.name, file: file.name(), received, total });
         match download.run(&agent, &mut tell) {
-            Ok(bytes) => files.push(Downloaded { url: url.clone(), bytes }),
+            Ok(bytes) => files.push(Downloaded { url: url.clone(), bytes, limit: file.limit }),
             Err(error) => {
                 fault = Some(error);
                 break;

@@ -88,13 +88,4 @@ mod tests {
         }
         assert!((0..100).map(|_| words.up_to(u32::MAX)).any(|word| word > u32::MAX / 2));
     }
-
-    #[test]
-    fn a_draw_of_one_value_takes_a_word_only_where_there_is_a_choice() {
-        // With one value to choose from a word is drawn all the same: the mask is 0, and 0 is never redrawn.
-        let (mut a, mut b) = (Mt19937::new(3), Mt19937::new(3));
-        assert_eq!(a.up_to(0), 0);
-        b.next_u32();
-        assert_eq!(a.next_u32(), b.next_u32());
-    }
 }

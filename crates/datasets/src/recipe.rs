@@ -6,6 +6,8 @@ use crate::splits::standard_splits;
 use crate::store::{Dataset, checked, checked_splits};
 use deepgp::linalg::Mat;
 use deepgp_data::{Cell, ReadOptions, Reader, Source, Table};
+use flate2::read::MultiGzDecoder;
+use std::io::Read;
 use std::path::PathBuf;
 
 /// A file of a public home.
@@ -30,11 +32,25 @@ pub(crate) struct Downloaded {
     /// Where it came from.
     pub url: String,
     pub bytes: Vec<u8>,
+    /// More bytes than it can have, packed or not.
+    pub limit: u64,
 }
 
 impl Downloaded {
-    fn source(&self) -> Source {
-        Source::from_bytes(&self.url, &self.bytes[..])
+    /// What to read, unpacked here so that a small file cannot become a huge one.
+    fn source(&self, set: &Set) -> Result<Source> {
+        if !self.bytes.starts_with(&[0x1f, 0x8b]) {
+            return Ok(Source::from_bytes(&self.url, &self.bytes[..]));
+        }
+        let (path, mut plain) = (PathBuf::from(&self.url), Vec::new());
+        match MultiGzDecoder::new(&self.bytes[..]).take(self.limit + 1).read_to_end(&mut plain) {
+            Err(cause) => Err(deepgp_data::Error::Read { path, cause }.into()),
+            Ok(n) if n as u64 > self.limit => {
+                let what = format!("unpacked, it has more than the {} bytes that the file can have", self.limit);
+                Err(Error::Layout { name: set.name, path, what })
+            }
+            Ok(_) => Ok(Source::from_bytes(path, plain)),
+        }
     }
 }
 
@@ -72,13 +88,13 @@ pub(crate) fn assemble(set: &'static Set, files: &[Downloaded]) -> Result<Datase
     let url = |i: usize| PathBuf::from(&files[i].url);
     let (x, targets, splits) = match set.home {
         Home::Pbp { .. } => {
-            let values = Table::read_source(&files[0].source())?.values;
+            let values = Table::read_source(&files[0].source(set)?)?.values;
             let (x, targets) = by_position(set, &values, &files[1], &files[2])?;
             (x, targets, standard())
         }
         Home::Folds { .. } => {
-            let (x, targets) = Table::read_source(&files[0].source())?.split_targets(set.n_targets())?;
-            let mask = Table::read_source(&files[1].source())?.values;
+            let (x, targets) = Table::read_source(&files[0].source(set)?)?.split_targets(set.n_targets())?;
+            let mask = Table::read_source(&files[1].source(set)?)?.values;
             (x, targets, checked_splits(set, test_rows(&mask), url(1))?)
         }
         Home::Table { columns, .. } => {
@@ -120,7 +136,7 @@ fn test_rows(mask: &Mat) -> Vec<Vec<usize>> {
 /// A table of numbers, features first, from a table with columns of other kinds.
 fn read_columns(set: &Set, file: &Downloaded, columns: Columns) -> Result<Table> {
     match columns {
-        Columns::AsTheyAre => Ok(Table::read_source(&file.source())?),
+        Columns::AsTheyAre => Ok(Table::read_source(&file.source(set)?)?),
         Columns::Label { one } => {
             let label = set.n_features();
             convert(set, file, None, |column, text| (column == label).then(|| f64::from(u8::from(text == one))))
@@ -152,7 +168,7 @@ fn convert(
     mut special: impl FnMut(usize, &str) -> Option<f64>,
 ) -> Result<Table> {
     let fault = |what| Error::Layout { name: set.name, path: PathBuf::from(&file.url), what };
-    let mut reader = Reader::open(&file.source(), &ReadOptions::default())?;
+    let mut reader = Reader::open(&file.source(set)?, &ReadOptions::default())?;
     let all = reader.names().to_vec();
     let find = |name: &&str| {
         all.iter().position(|one| one == name).ok_or_else(|| fault(format!("there is no column {name:?}")))
@@ -184,6 +200,8 @@ fn convert(
 mod tests {
     use super::*;
     use crate::{SplitRule, Task, splits_sha256, values_sha256};
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
 
     /// A made-up set of four rows, two features and as many targets as there are columns in `y`.
     fn made_up(home: Home, x: &Mat, y: &Mat, splits: &[Vec<usize>]) -> &'static Set {
@@ -206,7 +224,7 @@ mod tests {
     }
 
     fn file(name: &str, text: &str) -> Downloaded {
-        Downloaded { url: format!("https://home/{name}"), bytes: text.as_bytes().to_vec() }
+        Downloaded { url: format!("https://home/{name}"), bytes: text.as_bytes().to_vec(), limit: 1000 }
     }
 
     fn values() -> Result<(Mat, Mat)> {
@@ -256,6 +274,19 @@ mod tests {
         let table = file("data.csv.gz", "1,10,0.5\n2,20,1.5\n3,30,2.5\n4,40,3.5\n");
         let data = assemble(set, &[table.clone(), file("test_mask.csv.gz", "0,1\n1,0\n1,0\n0,1\n")])?;
         assert_eq!((data.x, data.targets, data.splits), (x, y, splits.to_vec()));
+        let packed = |text: &str| {
+            let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+            packed.write_all(text.as_bytes()).and_then(|()| packed.finish()).expect("memory")
+        };
+        let mask = Downloaded { bytes: packed("0,1\n1,0\n1,0\n0,1\n"), ..file("test_mask.csv.gz", "") };
+        assert_eq!(assemble(set, &[table.clone(), mask.clone()])?.splits, splits);
+        let cut = Downloaded { bytes: mask.bytes[..15].to_vec(), ..mask.clone() };
+        assert!(matches!(assemble(set, &[table.clone(), cut]), Err(Error::Data(deepgp_data::Error::Read { .. }))));
+        let huge = Downloaded { bytes: packed(&"0,1\n".repeat(1000)), ..mask };
+        assert!(huge.bytes.len() < 1000);
+        let fault = assemble(set, &[table.clone(), huge]).unwrap_err().to_string();
+        assert!(fault.ends_with("unpacked, it has more than the 1000 bytes that the file can have"), "{fault}");
+
         let other = assemble(set, &[table, file("test_mask.csv.gz", "1,0\n1,0\n1,0\n0,1\n")]);
         assert!(matches!(other, Err(Error::Splits { name: "made_up", .. })), "{other:?}");
         Ok(())
