@@ -10,6 +10,7 @@ mod pool;
 pub mod record;
 mod run;
 pub mod search;
+pub mod stats;
 mod study;
 pub mod surrogate;
 mod task;
