@@ -1,7 +1,8 @@
 //! A report as one HTML page that needs nothing else: no network, no script.
 
 use crate::figures::{Section, sections};
-use crate::plot::{css_variables, escape, number};
+use crate::page::{document, words};
+use crate::plot::number;
 use crate::report::{Better, Report, ScoreTable};
 use crate::stats::percent;
 
@@ -9,15 +10,7 @@ use crate::stats::percent;
 pub fn page(report: &Report) -> String {
     let sections = sections(report);
     let title = if report.title.trim().is_empty() { "Report of a deep Gaussian process" } else { &report.title };
-    let (light, dark, title) = (css_variables(false), css_variables(true), words(title));
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{title}</title>\n<style>\n:root{{{light}}}\n\
-         @media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n",
-        include_str!("style.css")
-    );
-    out += &navigation(report, &sections);
+    let mut out = navigation(report, &sections);
     out += &facts(&report.summary);
     for note in &report.notes {
         out += &format!("<p class=\"note\">{}</p>\n", words(note));
@@ -35,13 +28,7 @@ pub fn page(report: &Report) -> String {
         out += &section_html(section);
     }
     out += &settings(&report.settings);
-    out += &format!("<footer>Made by deepgp {}.</footer>\n", env!("CARGO_PKG_VERSION"));
-    out + "</main>\n</body>\n</html>\n"
-}
-
-/// Text for the page, in which a number is not torn from its per cent sign.
-fn words(text: &str) -> String {
-    escape(text).replace(" %", "\u{a0}%")
+    document(title, &out)
 }
 
 fn navigation(report: &Report, sections: &[Section]) -> String {

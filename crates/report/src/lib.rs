@@ -23,6 +23,7 @@ mod files;
 mod from_model;
 mod hidden;
 mod html;
+pub mod page;
 pub mod plot;
 mod report;
 mod slopes;

@@ -141,6 +141,8 @@ pub struct Mark {
     pub opacity: f64,
     /// Whether lines are interrupted.
     pub dashed: bool,
+    /// Whether points are rings.
+    pub hollow: bool,
     /// Its entry in the legend, or the label of its colour scale; nothing for none.
     pub label: String,
 }
@@ -160,7 +162,7 @@ impl Mark {
             Shape::Ellipses { .. } => (Ink::Muted, 0.8, 0.5),
             Shape::Heat { .. } => (Ink::Series(0), 0.0, 1.0),
         };
-        Self { shape, ink, width, opacity, dashed: false, label: String::new() }
+        Self { shape, ink, width, opacity, dashed: false, hollow: false, label: String::new() }
     }
 
     /// A line through points.
@@ -214,6 +216,12 @@ impl Mark {
     /// With interrupted lines.
     pub fn dashed(mut self) -> Self {
         self.dashed = true;
+        self
+    }
+
+    /// With rings for points.
+    pub fn hollow(mut self) -> Self {
+        self.hollow = true;
         self
     }
 
@@ -319,8 +327,8 @@ impl Figure {
         svg::write(&self.scene(true), Colours::Fixed)
     }
 
-    /// The figure as an SVG element for our HTML page, in the colours of its style sheet.
-    pub(crate) fn inline_svg(&self) -> String {
+    /// The figure as an SVG element for a [`crate::page`], in the colours of its style sheet and without a title.
+    pub fn inline_svg(&self) -> String {
         svg::write(&self.scene(false), Colours::Page)
     }
 

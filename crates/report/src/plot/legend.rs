@@ -3,6 +3,7 @@
 use super::colour::Ink;
 use super::figure::{Mark, Shape};
 use super::font;
+use super::marks;
 use super::panel::words;
 use super::scene::{Anchor, Item, Paint, Point, Stroke, Text};
 
@@ -64,8 +65,8 @@ fn swatch(mark: &Mark, (x, y): Point) -> Item {
             Item::Path { lines: vec![corners], closed: true, fill: Some(paint), stroke: None }
         }
         Shape::Points { .. } => {
-            let centres = vec![((x + 0.5 * SWATCH, y + 4.5), mark.ink)];
-            Item::Discs { centres, radius: mark.width.max(2.5), opacity: mark.opacity.max(0.8), outline: None }
+            let centre = vec![(x + 0.5 * SWATCH, y + 4.5)];
+            marks::discs(mark, centre, mark.width.max(2.5), mark.opacity.max(0.8))
         }
         Shape::Ellipses { .. } => {
             let stroke = Stroke { paint, width: mark.width, dashed: false };

@@ -87,8 +87,7 @@ pub fn items(mark: &Mark, area: &Area) -> Vec<Item> {
             if points.len() > MAX_POINTS {
                 return hexagons(&points, mark.ink, area.rect);
             }
-            let centres = points.into_iter().map(|p| (p, mark.ink)).collect();
-            vec![Item::Discs { centres, radius: mark.width, opacity: mark.opacity, outline: None }]
+            vec![discs(mark, points, mark.width, mark.opacity)]
         }
         Shape::Coloured { x, y, value } => {
             let stride = x.len().div_ceil(MAX_POINTS).max(1);
@@ -133,6 +132,14 @@ pub fn items(mark: &Mark, area: &Area) -> Vec<Item> {
         }
         Shape::Heat { x_edges, y_edges, value } => heat(x_edges, y_edges, value, area),
     }
+}
+
+/// Discs, or rings with the page inside.
+pub fn discs(mark: &Mark, points: Vec<Point>, radius: f64, opacity: f64) -> Item {
+    let outline = Stroke { paint: Paint { ink: mark.ink, opacity }, width: 1.4, dashed: false };
+    let ink = if mark.hollow { Ink::Paper } else { mark.ink };
+    let centres = points.into_iter().map(|p| (p, ink)).collect();
+    Item::Discs { centres, radius, opacity, outline: mark.hollow.then_some(outline) }
 }
 
 /// Cells of a heat map, one path for each of a hundred shades.

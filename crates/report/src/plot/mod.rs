@@ -33,7 +33,7 @@ pub use figure::{Axis, Figure, Mark, Panel, Shape};
 pub use marks::MAX_POINTS;
 pub use scale::Scale;
 pub use scene::{Anchor, Item, Paint, Point, Rect, Scene, Stroke, Text};
-pub use ticks::{Ticks, number};
+pub use ticks::{Ticks, minus, number, superscript};
 
 pub(crate) use colour::css_variables;
 pub(crate) use svg::escape;

@@ -132,14 +132,14 @@ fn power_of_ten(k: i32) -> String {
 }
 
 /// 10ᵏ.
-fn superscript(k: i32) -> String {
+pub fn superscript(k: i32) -> String {
     let digit =
         |c: char| c.to_digit(10).map_or('⁻', |d| ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][d as usize]);
     format!("10{}", k.to_string().chars().map(digit).collect::<String>())
 }
 
 /// The sign that is as wide as a digit, in place of the hyphen.
-fn minus(text: &str) -> String {
+pub fn minus(text: &str) -> String {
     text.replace('-', "−")
 }
 
