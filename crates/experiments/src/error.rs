@@ -75,6 +75,44 @@ pub enum Error {
         /// What the system says.
         cause: std::io::Error,
     },
+    /// Two records of the same run that do not agree.
+    #[error("{}: {what} differs from an earlier record of it", path.display())]
+    TwoRecords {
+        /// The file of the second.
+        path: PathBuf,
+        /// Study, task, variant and split.
+        what: String,
+    },
+    /// A table of published figures that is not one.
+    #[error("{}{}: {cause}", path.display(), line.map_or_else(String::new, |line| format!(", line {line}")))]
+    NotPublished {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1, if it is one line's fault.
+        line: Option<u64>,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// A name that nothing has.
+    #[error("there is no {what} '{name}'; {}", there_are(known))]
+    Unknown {
+        /// What it should name.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// A template that cannot be filled in.
+    #[error("{}, line {line}: {cause}", path.display())]
+    Template {
+        /// The file.
+        path: PathBuf,
+        /// The line on which the directive begins, from 1.
+        line: usize,
+        /// What is wrong with it.
+        cause: String,
+    },
     /// From training or prediction.
     #[error(transparent)]
     Numerics(#[from] deepgp::Error),
@@ -84,6 +122,10 @@ pub enum Error {
     /// From the store of data sets.
     #[error(transparent)]
     Store(#[from] deepgp_datasets::Error),
+}
+
+fn there_are(known: &[String]) -> String {
+    if known.is_empty() { "there are none".into() } else { format!("there are {}", known.join("; ")) }
 }
 
 /// A result of this crate.

@@ -1,13 +1,18 @@
 //! Experiments: designs of tasks × variants × splits, resumable runs, learning-rate searches, and records of it all.
 //!
 //! A [`Study`] says what is compared on which [`Task`]s; [`Study::execute`] runs what a [`Log`] does not have yet and adds a
-//! [`record::Line`] for each run. The paper's protocol is [`Variant::paper`] on [`Task::paper`].
+//! [`record::Line`] for each run. The paper's protocol is [`Variant::paper`] on [`Task::paper`]. [`Results`] puts records in
+//! order, [`stats`] judges them, and [`present`] shows them to people.
 
 mod circumstances;
 mod error;
 mod log;
+mod metric;
 mod pool;
+pub mod present;
+mod published;
 pub mod record;
+mod results;
 mod run;
 pub mod search;
 pub mod stats;
@@ -19,6 +24,9 @@ mod variant;
 pub use circumstances::Circumstances;
 pub use error::{Error, Result};
 pub use log::{Log, read_records};
+pub use metric::Metric;
+pub use published::{Entry, Figure, Published};
+pub use results::{Column, Results, Runs, StudyResults, Tally, average_ranks, ranks};
 pub use run::run;
 pub use study::{CHOSEN, Progress, Shard, Study};
 pub use task::{Parts, Task, TaskData};

@@ -1,0 +1,384 @@
+//! Figures of searches and of accuracy against cost.
+
+use super::Captioned;
+use crate::metric::Metric;
+use crate::record::{Criterion, Run, Search};
+use crate::results::{Column, StudyResults};
+use crate::stats::Summary;
+use deepgp::infer::{Engine, Site};
+use deepgp_report::plot::{Axis, Figure, Ink, Mark, N_SERIES, Panel};
+
+/// Numbers this many times as far from the middle on the bad side as on the good side do not shape an axis.
+const FAR: f64 = 6.0;
+
+/// A name for a figure's file: letters, digits and hyphens.
+fn file_name(kind: &str, study: &str) -> String {
+    let plain = study.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
+    format!("{kind}-{}", plain.collect::<String>())
+}
+
+/// What learning-rate searches of these tasks tried: a panel for each task; nothing without searches.
+pub fn search_trace(study: &StudyResults, tasks: &[String]) -> Option<Captioned> {
+    let searches: Vec<&Search> = study.searches.iter().filter(|s| tasks.contains(&s.key.task)).collect();
+    let mut variants: Vec<&str> = Vec::new();
+    for search in &searches {
+        if !variants.contains(&search.key.variant.as_str()) {
+            variants.push(&search.key.variant);
+        }
+    }
+    let loss = match searches.first()?.settings.criterion {
+        Criterion::Rmse => "log RMSE ratio",
+        Criterion::LogDensity => "loss (nats)",
+    };
+    let mut figure =
+        Figure::new(file_name("search", &study.name), "The search for learning rates").columns(3).row_height(200.0);
+    figure = figure.shared_legend();
+    for task in tasks.iter().filter(|task| searches.iter().any(|s| s.key.task == **task)) {
+        let mut panel = Panel::new(task.as_str(), Axis::log("learning rate"), Axis::linear(loss));
+        for search in searches.iter().filter(|s| s.key.task == *task) {
+            let n = variants.iter().position(|v| *v == search.key.variant).unwrap_or(0);
+            panel.marks.extend(trace(search, n));
+        }
+        figure.panels.push(panel);
+    }
+    // Entries of the legend that no mark of one colour can have.
+    if let Some(panel) = figure.panels.first_mut() {
+        let none = || Mark::points(Vec::new(), Vec::new()).ink(Ink::Muted).width(3.2).opacity(1.0);
+        panel.marks.push(none().hollow().label("trial of the first design"));
+        panel.marks.push(none().label("trial where most improvement was expected"));
+        panel.marks.push(Mark::new(deepgp_report::plot::Shape::Upright(f64::NAN)).dashed().label("chosen"));
+    }
+    let relative = match searches.first()?.settings.criterion {
+        Criterion::Rmse => "the logarithm of the RMSE relative to a constant model's",
+        Criterion::LogDensity => "the negative mean log density relative to a constant model's",
+    };
+    let caption = format!(
+        "Loss on held-out training rows against the learning rate: {relative}, so 0 is no better than a constant and lower is \
+         better. Rings are trials of the first design, discs those that the surrogate asked for; the broken line is the rate \
+         that was chosen."
+    );
+    Some(Captioned { figure, caption })
+}
+
+/// The trials of one search.
+fn trace(search: &Search, n: usize) -> Vec<Mark> {
+    let ink = Ink::Series(n);
+    let mut sorted: Vec<(f64, f64)> = search.trials.iter().map(|t| (t.learning_rate, t.loss)).collect();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (x, y): (Vec<f64>, Vec<f64>) = sorted.into_iter().unzip();
+    let points = |first: bool| {
+        let kind = search.trials.iter().filter(|t| t.expected_improvement.is_none() == first);
+        let (x, y) = kind.map(|t| (t.learning_rate, t.loss)).unzip();
+        Mark::points(x, y).ink(ink).width(3.2).opacity(1.0)
+    };
+    vec![
+        Mark::upright(search.learning_rate).ink(ink),
+        Mark::line(x, y).ink(ink).width(1.0).opacity(0.5),
+        points(true).hollow(),
+        points(false).label(search.key.variant.as_str()),
+    ]
+}
+
+/// What grows along a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    /// The number of inducing inputs.
+    Inducing,
+    /// The number of hidden layers of one width.
+    Depth,
+}
+
+impl Growth {
+    /// How large it is in a run.
+    fn of(self, run: &Run) -> usize {
+        match self {
+            Self::Inducing => run.config.architecture.n_inducing,
+            Self::Depth => run.config.architecture.hidden.len(),
+        }
+    }
+
+    /// The label of a variant without it. Of a label's parts the last number that stands alone is the number of inducing inputs;
+    /// the first names the kind, and those between are the widths.
+    fn without(self, label: &str, run: &Run) -> String {
+        let mut parts: Vec<&str> = label.trim_start_matches('[').trim_end_matches(']').split(", ").collect();
+        let (inducing, layers) = (run.config.architecture.n_inducing.to_string(), run.config.architecture.hidden.len());
+        match self {
+            Self::Inducing => {
+                if let Some(place) = parts.iter().rposition(|part| *part == inducing) {
+                    parts.remove(place);
+                }
+            }
+            // "2, 2, 2 linear" is "2 linear", three times.
+            Self::Depth if layers > 1 && layers < parts.len() => {
+                let width = |part: &&str| part.split(' ').next().map(str::to_owned);
+                if parts[1..=layers].iter().all(|part| width(part) == width(&parts[1])) {
+                    parts.drain(1..layers);
+                }
+            }
+            Self::Depth => {}
+        }
+        parts.join(", ")
+    }
+}
+
+/// Variants that differ in one thing only, which grows.
+struct Family<'a> {
+    name: String,
+    /// How large that thing is, and the column; least first.
+    members: Vec<(usize, Column<'a>)>,
+    look: Look,
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Look {
+    colour: usize,
+    /// With broken lines and rings.
+    broken: bool,
+}
+
+impl Look {
+    fn on(self, mark: Mark) -> Mark {
+        let mark = mark.ink(Ink::Series(self.colour));
+        if self.broken { mark.dashed().hollow() } else { mark }
+    }
+}
+
+/// The families of some columns, in the columns' order.
+fn families<'a>(columns: &[Column<'a>], growth: Growth) -> Vec<Family<'a>> {
+    let mut families: Vec<Family<'a>> = Vec::new();
+    // Network and engine of each family.
+    let mut kinds: Vec<(String, Engine)> = Vec::new();
+    for column in columns {
+        let Some(run) = column.all().next() else { continue };
+        let (shape, engine) = (&run.config.architecture, run.config.train.inference.engine);
+        let (name, size) = (growth.without(column.variant, run), growth.of(run));
+        match families.iter_mut().find(|family| family.name == name) {
+            Some(family) => family.members.push((size, *column)),
+            None => {
+                kinds.push((format!("{:?} {:?}", shape.hidden, shape.mean), engine));
+                let look = Look { colour: 0, broken: false };
+                families.push(Family { name, members: vec![(size, *column)], look });
+            }
+        }
+    }
+    families.iter_mut().for_each(|family| family.members.sort_by_key(|(size, _)| *size));
+    let several_engines = kinds.iter().any(|kind| kind.1 != kinds[0].1);
+    for (family, (look, kind)) in families.iter_mut().zip(looks(&kinds).into_iter().zip(&kinds)) {
+        family.look = look;
+        if several_engines && kind.1 == Engine::Sep(Site::FirstOrder) {
+            // Labels do not name the engine that the paper uses.
+            family.name += ", SEP";
+        }
+    }
+    families
+}
+
+/// Where one or two networks are trained by several engines, colours tell the engines and broken lines the first network;
+/// otherwise every family has a colour, and broken lines when colours are used up.
+fn looks(kinds: &[(String, Engine)]) -> Vec<Look> {
+    let (mut networks, mut engines): (Vec<&String>, Vec<Engine>) = (Vec::new(), Vec::new());
+    for (network, engine) in kinds {
+        if !networks.contains(&network) {
+            networks.push(network);
+        }
+        if !engines.contains(engine) {
+            engines.push(*engine);
+        }
+    }
+    let place = |engine: &Engine| engines.iter().position(|other| other == engine).unwrap_or(0);
+    let paired: Vec<Look> = kinds
+        .iter()
+        .map(|(network, engine)| Look { colour: place(engine), broken: networks.len() > 1 && network == networks[0] })
+        .collect();
+    let is_unique = paired.iter().enumerate().all(|(i, look)| !paired[..i].contains(look));
+    if engines.len() > 1 && engines.len() <= N_SERIES && networks.len() <= 2 && is_unique {
+        return paired;
+    }
+    (0..kinds.len()).map(|n| Look { colour: n % N_SERIES, broken: n >= N_SERIES }).collect()
+}
+
+/// What a point lies above.
+#[derive(Clone, Copy)]
+enum Cost {
+    Seconds,
+    FactorBytes,
+}
+
+impl Cost {
+    fn of(self, run: &Run) -> f64 {
+        match self {
+            Self::Seconds => run.seconds,
+            Self::FactorBytes => run.result.factor_bytes as f64,
+        }
+    }
+
+    fn axis(self) -> Axis {
+        Axis::log(match self {
+            Self::Seconds => "seconds of training",
+            Self::FactorBytes => "bytes of factors",
+        })
+    }
+}
+
+fn metric_label(metric: Metric) -> &'static str {
+    match metric {
+        Metric::MeanLogDensity => "log density (nats)",
+        Metric::Rmse => "RMSE",
+        Metric::Coverage95 => "95 % coverage",
+        Metric::Seconds => "seconds",
+    }
+}
+
+/// Accuracy of each family against a cost on one task.
+fn panel(title: String, families: &[Family<'_>], task: &str, metric: Metric, cost: Cost) -> Panel {
+    let (mut marks, mut means) = (Vec::new(), Vec::new());
+    for family in families {
+        let look = family.look;
+        let points: Vec<(f64, Summary)> = family
+            .members
+            .iter()
+            .filter_map(|(_, column)| {
+                let runs = column.runs(task)?;
+                let costs: Vec<f64> = runs.iter().map(|run| cost.of(run)).collect();
+                Some((Summary::of(&costs)?.mean, runs.summary(metric)?))
+            })
+            .collect();
+        let x: Vec<f64> = points.iter().map(|p| p.0).collect();
+        let y: Vec<f64> = points.iter().map(|p| p.1.mean).collect();
+        let end = |sign: f64| points.iter().map(|p| p.1.mean + sign * p.1.se.unwrap_or(0.0)).collect();
+        means.extend(&y);
+        marks.push(look.on(Mark::whiskers(x.clone(), end(-1.0), end(1.0)).width(1.2)));
+        marks.push(look.on(Mark::line(x.clone(), y.clone()).width(1.4).label(family.name.as_str())));
+        marks.push(look.on(Mark::points(x, y).width(3.0).opacity(1.0)));
+    }
+    let mut axis = Axis::linear(metric_label(metric));
+    axis.range = without_the_far(&means, metric == Metric::MeanLogDensity);
+    Panel { marks, ..Panel::new(title, cost.axis(), axis) }
+}
+
+/// The ends of an axis that leaves out means so bad that all others would lie on one line; none if there are none such.
+fn without_the_far(means: &[f64], larger_is_better: bool) -> Option<(f64, f64)> {
+    let sign = if larger_is_better { 1.0 } else { -1.0 };
+    let mut gains: Vec<f64> = means.iter().map(|m| sign * m).collect();
+    gains.sort_unstable_by(f64::total_cmp);
+    let (&worst, &best) = (gains.first()?, gains.last()?);
+    let middle = gains[gains.len() / 2];
+    let floor = middle - FAR * (best - middle);
+    if worst >= floor || best <= middle {
+        return None;
+    }
+    let kept = gains.into_iter().find(|gain| *gain >= floor)?;
+    let room = 0.15 * (best - kept);
+    let (a, b) = (sign * (kept - room), sign * (best + room));
+    Some((a.min(b), a.max(b)))
+}
+
+/// The sizes along the lines, in words.
+fn sizes(families: &[Family<'_>]) -> String {
+    let mut all: Vec<usize> = families.iter().flat_map(|f| f.members.iter().map(|(size, _)| *size)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.iter().map(usize::to_string).collect::<Vec<String>>().join(", ")
+}
+
+/// Accuracy against training time: for each task a panel of log densities and one of errors, a line for each network and engine
+/// through its numbers of inducing inputs. Nothing without runs.
+pub fn frontier(study: &StudyResults, tasks: &[String], columns: &[Column<'_>]) -> Option<Captioned> {
+    let title = "Accuracy against training time";
+    against_time(file_name("frontier", &study.name), title, tasks, columns, Growth::Inducing)
+}
+
+/// The same with lines through numbers of hidden layers of one width.
+pub fn depth(study: &StudyResults, tasks: &[String], columns: &[Column<'_>]) -> Option<Captioned> {
+    let title = "Depth: accuracy against training time";
+    against_time(file_name("depth", &study.name), title, tasks, columns, Growth::Depth)
+}
+
+fn against_time(
+    name: String,
+    title: &str,
+    tasks: &[String],
+    columns: &[Column<'_>],
+    growth: Growth,
+) -> Option<Captioned> {
+    let families = families(columns, growth);
+    let mut figure = Figure::new(name, title).columns(2).row_height(230.0).shared_legend();
+    for task in tasks.iter().filter(|task| columns.iter().any(|c| c.runs(task).is_some())) {
+        for metric in [Metric::MeanLogDensity, Metric::Rmse] {
+            figure.panels.push(panel(task.clone(), &families, task, metric, Cost::Seconds));
+        }
+    }
+    let grows = match growth {
+        Growth::Inducing => "the number of inducing inputs",
+        Growth::Depth => "the number of hidden layers",
+    };
+    let caption = format!(
+        "Means over splits with standard errors. Along each line {grows} grows ({}). Left: larger is better; right: smaller is \
+         better. Means far worse than the others may lie outside of a panel.",
+        sizes(&families)
+    );
+    (!figure.panels.is_empty() && !families.is_empty()).then_some(Captioned { figure, caption })
+}
+
+/// Engines compared: log density and error against time, and log density against the memory of factors. Nothing without runs.
+pub fn engines(study: &StudyResults, tasks: &[String], columns: &[Column<'_>]) -> Option<Captioned> {
+    let families = families(columns, Growth::Inducing);
+    let mut figure = Figure::new(file_name("engines", &study.name), "Engines: accuracy against time and memory")
+        .columns(3)
+        .row_height(215.0)
+        .shared_legend();
+    for task in tasks.iter().filter(|task| columns.iter().any(|c| c.runs(task).is_some())) {
+        for (metric, cost) in [
+            (Metric::MeanLogDensity, Cost::Seconds),
+            (Metric::Rmse, Cost::Seconds),
+            (Metric::MeanLogDensity, Cost::FactorBytes),
+        ] {
+            figure.panels.push(panel(task.clone(), &families, task, metric, cost));
+        }
+    }
+    let caption = format!(
+        "Means over splits with standard errors, for {} inducing inputs. EP keeps a factor for each row of the data, the other \
+         engines one for all. Means far worse than the others may lie outside of a panel.",
+        sizes(&families)
+    );
+    (!figure.panels.is_empty() && !families.is_empty()).then_some(Captioned { figure, caption })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_lost_mean_does_not_flatten_the_others() {
+        let range = without_the_far(&[-2.0, -2.2, -2.1, -2.3, -200.0], true).expect("a range");
+        assert!(range.0 > -3.0 && range.0 < -2.3 && range.1 > -2.0, "{range:?}");
+        let range = without_the_far(&[2.0, 2.2, 2.1, 2.3, 200.0], false).expect("a range");
+        assert!(range.1 < 3.0 && range.0 < 2.0, "{range:?}");
+        assert_eq!(without_the_far(&[-2.0, -2.2, -2.4], true), None);
+        assert_eq!(without_the_far(&[1.0], true), None);
+        assert_eq!(without_the_far(&[], true), None);
+    }
+
+    #[test]
+    fn looks_tell_engines_and_networks() {
+        let kind = |network: &str, engine| (network.to_owned(), engine);
+        let sep = Engine::Sep(Site::FirstOrder);
+        let found = looks(&[kind("a", sep), kind("a", Engine::Ep), kind("b", sep), kind("b", Engine::Ep)]);
+        let expected = [(0, true), (1, true), (0, false), (1, false)];
+        assert_eq!(found, expected.map(|(colour, broken)| Look { colour, broken }));
+        // Eight networks and one engine: colours, then broken lines.
+        let many: Vec<(String, Engine)> = (0..8).map(|i| (i.to_string(), sep)).collect();
+        let found = looks(&many);
+        assert!(!found[5].broken && found[6] == Look { colour: 0, broken: true });
+        assert!((0..8).all(|i| !found[..i].contains(&found[i])));
+        // Two of one kind, as with two values of α, cannot share a look.
+        let found = looks(&[kind("a", sep), kind("a", sep), kind("a", Engine::Ep)]);
+        assert_ne!(found[0], found[1]);
+    }
+
+    #[test]
+    fn names_of_files_are_plain() {
+        assert_eq!(file_name("search", "The paper/α"), "search-the-paper--");
+    }
+}
