@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use crate::bench::options::{Check, Frontier, SplitList, Table};
+use crate::bench::report_options::ReportOptions;
 use crate::options::{ModelOptions, Options, TableOptions};
 pub use crate::values::widths;
 use clap::{Args as ClapArgs, Parser, Subcommand};
@@ -349,6 +350,8 @@ pub enum Bench {
     Frontier(Box<Frontier>),
     /// Repeat some recorded runs and compare every bit
     Check(Check),
+    /// Turn records of experiments into tables and figures
+    Report(Box<ReportOptions>),
 }
 
 /// Options of `bench speed`.

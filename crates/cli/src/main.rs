@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::Bench(Bench::Table(args)) => bench::table(&args),
         Command::Bench(Bench::Frontier(args)) => bench::frontier(&args),
         Command::Bench(Bench::Check(args)) => bench::check(&args).map(|()| fault::SUCCESS),
+        Command::Bench(Bench::Report(args)) => bench::report(&args).map(|()| fault::SUCCESS),
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -5,6 +5,8 @@ mod cost;
 mod frontier;
 pub mod options;
 mod peers;
+mod report;
+pub mod report_options;
 mod speed;
 mod splits;
 mod study;
@@ -12,6 +14,7 @@ mod table;
 
 pub use check::check;
 pub use frontier::frontier;
+pub use report::report;
 pub use speed::speed;
 pub use splits::splits;
 pub use table::table;

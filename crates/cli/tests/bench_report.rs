@@ -1,0 +1,146 @@
+//! `deepgp bench report` on made-up records: texts of every kind, templates, faults.
+
+mod common;
+#[path = "../../experiments/tests/common/mod.rs"]
+mod made_up;
+
+use common::Folder;
+use deepgp_experiments::record::Line;
+use made_up::{lines, paper, run, variant};
+
+const PUBLISHED: &str = "task,variant,rmse,mean_log_density,source\nboston,\"[GP, 50]\",3.09,-2.26,A paper\n";
+
+/// A folder with `runs.jsonl` and `old.csv`.
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.write("runs.jsonl", lines(&paper("paper", 10))).write("old.csv", PUBLISHED);
+    folder
+}
+
+#[test]
+fn markdown_on_standard_output() {
+    let f = folder("bench-report");
+    let done = f.run("bench report runs.jsonl --published old.csv").ok();
+    for piece in [
+        "## Study paper",
+        "| task | splits | [GP, 50] | [DGP, 1, 50] | [DGP, 2, 50] | old: [GP, 50] |",
+        "| average rank | 2 tasks |",
+        "corrected resampled t-test",
+        "old: A paper.",
+        "Learning rates found (trials)",
+        "Runs without finite scores: 0 of 60.",
+        "Events in training",
+    ] {
+        assert!(done.out.contains(piece), "{piece}: {}", done.out);
+    }
+    assert_eq!((done.err.as_str(), f.names()), ("", vec!["old.csv".to_owned(), "runs.jsonl".into()]));
+    let deviations = f.run("bench report runs.jsonl --spread sd --against '[DGP, 1, 50]'").ok().out;
+    assert!(deviations.contains("Mean ± sample standard deviation") && deviations.contains("worse than [DGP, 1, 50]"));
+}
+
+#[test]
+fn other_formats_and_figures() {
+    let f = folder("bench-report-formats");
+    let done = f.run("bench report runs.jsonl -o all.html --title Numbers").ok();
+    assert_eq!((done.out.as_str(), done.err.as_str()), ("all.html\n", "note: 60 runs in all.html\n"));
+    assert!(f.read("all.html").contains("<h1>Numbers</h1>") && f.read("all.html").contains("<svg"));
+    f.run("bench report runs.jsonl -o all.tex --quiet --figures pictures").ok();
+    assert!(f.read("all.tex").contains("\\includegraphics[width=\\linewidth]{pictures/search-paper.png}"));
+    assert!(f.path("pictures/search-paper.png").exists() && f.path("pictures/search-paper.svg").exists());
+    assert!(f.run("bench report runs.jsonl --format latex").ok().out.contains("\\toprule"));
+    std::fs::create_dir(f.path("docs")).expect("a folder");
+    f.run("bench report runs.jsonl -o docs/all.md --figures pictures --quiet").ok();
+    assert!(f.read("docs/all.md").contains("](../pictures/search-paper.svg)"));
+}
+
+#[test]
+fn numbers_as_json() {
+    let f = folder("bench-report-json");
+    let json = f.run("bench report runs.jsonl --json").ok().json();
+    let row = &json["studies"][0]["scores"][0];
+    assert_eq!((&row["task"], &row["runs"], &json["out"]), (&"boston".into(), &10.into(), &serde_json::Value::Null));
+    assert!(
+        row["rmse"]["se"].is_number() && json["studies"][0]["comparisons"][0]["tasks"][0]["p_wilcoxon"].is_number()
+    );
+    let json = f.run("bench report runs.jsonl --json -o all.md --figures pictures --quiet").ok().json();
+    assert_eq!((&json["out"], &json["figures"][0]), (&"all.md".into(), &"pictures/search-paper.svg".into()));
+}
+
+#[test]
+fn a_template() {
+    let f = folder("bench-report-template");
+    f.write(
+        "t.md",
+        "In {{total runs study=paper}} runs the GP had {{value study=paper task=boston variant=\"[GP, 50]\" metric=rmse \
+         stat=mean_se}}.\n\n{{table study=paper metric=rmse published=old}}\n\n{{figure search study=paper}}\n",
+    );
+    let done = f.run("bench report runs.jsonl --published old.csv --template t.md -o out.md").ok();
+    assert_eq!(done.out, "out.md\nsearch-paper.svg\n");
+    let text = f.read("out.md");
+    assert!(text.starts_with("In 60 runs the GP had ") && text.contains("](search-paper.svg)"), "{text}");
+    assert_eq!(f.names(), ["old.csv", "out.md", "runs.jsonl", "search-paper.svg", "t.md"]);
+    f.write("plain.md", "{{total runs study=paper}} runs.\n");
+    assert_eq!(f.run("bench report runs.jsonl --template plain.md").ok().out, "60 runs.\n");
+}
+
+#[test]
+fn the_templates_and_tables_of_the_repository_are_understood() {
+    let f = folder("bench-report-repository");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let done = f.run(&format!(
+        "bench report runs.jsonl --published {root}/record/published/bui2015.csv --published {root}/record/published/others.csv \
+         --published {root}/record/published/authors_code.csv"
+    ));
+    // More columns than a page has room for become rows.
+    assert!(done.ok().out.contains("| bui2015: [DGP, 2, 50] | 2.47 | 5.21 |"));
+    let mut others = Vec::new();
+    for (study, networks) in
+        [("frontier-inducing", ["gp", "2"]), ("frontier-depth", ["2", "2,2"]), ("frontier-engines", ["2", "gp"])]
+    {
+        for (network, split) in networks.iter().flat_map(|network| [(network, 0), (network, 1)]) {
+            let variant = variant(network, 50, None);
+            others.push(Line::Run(run(study, "boston", &variant, split, Some((2.5 + split as f64, -2.0)))));
+        }
+    }
+    f.write("others.jsonl", lines(&others));
+    let published =
+        ["bui2015", "others", "authors_code"].map(|name| format!("--published {root}/record/published/{name}.csv"));
+    let template = format!("--template {root}/docs/RESULTS.template.md {}", published.join(" "));
+    f.run(&format!("bench report runs.jsonl others.jsonl {template} --figures figures -o out.md --quiet")).ok();
+    let text = f.read("out.md");
+    assert!(!text.contains("{{") && text.contains("](figures/engines-frontier-engines.svg)"), "{text}");
+}
+
+#[test]
+fn faults_are_one_line_and_leave_nothing() {
+    let f = folder("bench-report-faults");
+    f.write("broken.jsonl", "{\"kind\":\"run\"}\n").write("empty.jsonl", "").write("bad.csv", "task,colour\na,b\n");
+    f.write("figures.md", "{{figure search study=paper}}\n").write("bad.md", "fine\n{{tabel study=paper}}\n");
+    f.write("late.md", "{{figure search study=paper}}\n\n{{value study=paper}}\n").write("latin.md", b"\xe9");
+    let changed = lines(&paper("paper", 10)).replace("\"steps\":4000", "\"steps\":3999");
+    f.write("changed.jsonl", changed);
+    let before = f.names();
+    for (line, code, piece) in [
+        ("missing.jsonl", 1, "missing.jsonl: "),
+        ("broken.jsonl", 1, "broken.jsonl, line 1: not a record: missing field"),
+        ("empty.jsonl", 1, "no records in empty.jsonl"),
+        ("runs.jsonl changed.jsonl", 1, "changed.jsonl: study paper, task boston, [GP, 50], split 0 differs"),
+        ("runs.jsonl --published bad.csv", 1, "bad.csv: column 'colour' is none of task, variant"),
+        ("runs.jsonl --published missing.csv", 1, "missing.csv: "),
+        ("runs.jsonl --against '[GP, 51]'", 2, "there is no variant '[GP, 51]'; there are [DGP, 1, 50]"),
+        ("runs.jsonl -o all.doc", 2, "all.doc ends in none of .md, .tex and .html: give --format"),
+        ("runs.jsonl --template bad.md -o out.md", 2, "bad.md, line 2: there is no directive 'tabel'"),
+        ("runs.jsonl --template late.md -o out.md", 2, "late.md, line 3: 'value' needs variant="),
+        ("runs.jsonl --template latin.md", 1, "cannot read latin.md"),
+        ("runs.jsonl --template missing.md", 1, "cannot read missing.md"),
+        ("runs.jsonl --template figures.md", 2, "the template has figures: give --out or --figures"),
+        ("runs.jsonl --template figures.md --format html", 2, "a template gives Markdown, nothing else"),
+        ("runs.jsonl -o missing/all.md", 1, "missing/all.md"),
+    ] {
+        let done = f.run(&format!("bench report {line} --quiet"));
+        assert!(done.code == code && done.complaint().contains(piece) && done.out.is_empty(), "{piece}: {done:#?}");
+        assert_eq!(f.names(), before, "{line}");
+    }
+    assert_eq!(f.run("bench report").code, 2);
+    assert_eq!(f.run("bench report runs.jsonl --template bad.md --against x").code, 2);
+}
