@@ -8,8 +8,8 @@
 //! The posterior is s = 1, the cavity of SEP is s = 1 − α/N: the same function.
 
 use crate::error::{Error, Result};
-use crate::linalg::tile::cholesky_upper;
-use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, sum_of_logs};
+use crate::linalg::tile::{Part, cholesky_upper};
+use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_vec, sum_of_logs};
 use crate::simd::{all_finite, wide};
 use serde::{Deserialize, Serialize};
 
@@ -144,8 +144,9 @@ impl Moments {
         self.precision.inverse_into(&mut self.cov);
         let (c_inv, m) = (self.precision.l_inv(), factor.linear.len());
         // w = C⁻¹ s η,   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw
-        self.half_mean.clear();
-        self.half_mean.extend((0..m).map(|i| share * dot(&c_inv.row(i)[..=i], &factor.linear[..=i])));
+        self.half_mean.resize(m, 0.0);
+        mul_vec(c_inv, Part::Lower, &factor.linear, &mut self.half_mean);
+        self.half_mean.iter_mut().for_each(|w| *w *= share);
         self.mean.clear();
         self.mean.resize(m, 0.0);
         for (i, w) in self.half_mean.iter().enumerate() {

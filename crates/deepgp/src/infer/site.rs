@@ -11,14 +11,16 @@
 use crate::error::Result;
 use crate::gauss::{Factor, Moments};
 use crate::layer::ProjectionBack;
-use crate::linalg::{Cholesky, Mat, Op, dot, mul};
+use crate::linalg::tile::Part;
+use crate::linalg::transpose::symmetrise;
+use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_vec};
 
-/// The first-order site of output `d`, for one point or summed over many: Λ = P, η = g + P μ.
-pub fn first_order(cavity: &Moments, back: &ProjectionBack, d: usize, site: &mut Factor) {
-    let Factor { precision: p, linear } = site;
-    p.clone_from(&back.curvature[d]);
-    linear.clear();
-    linear.extend(back.bars[d].mean.iter().enumerate().map(|(i, g)| g + dot(p.row(i), &cavity.mean)));
+/// The first-order site of output `d`, for one point or summed over many: Λ = P, η = g + P μ. P is taken out of `back`.
+pub fn first_order(cavity: &Moments, back: &mut ProjectionBack, d: usize, site: &mut Factor) {
+    std::mem::swap(&mut site.precision, &mut back.curvature[d]);
+    site.linear.resize(cavity.mean.len(), 0.0);
+    mul_vec(&site.precision, Part::Full, &cavity.mean, &mut site.linear);
+    axpy(1.0, &back.bars[d].mean, &mut site.linear);
 }
 
 /// The exact site of one point.
@@ -41,20 +43,10 @@ pub fn exact(cavity: &Moments, p: &Mat, g: &[f64]) -> Result<Factor> {
     mul(&mut half, c, Op::Id, &inner, Op::Id);
     let mut precision = Mat::default();
     mul(&mut precision, &half, Op::Id, c, Op::T);
+    // Rounding made it asymmetric.
     symmetrise(&mut precision);
     // η = g + Λ (μ + V g)
     let tilted_mean: Vec<f64> = (0..m).map(|i| cavity.mean[i] + dot(cavity.cov.row(i), g)).collect();
     let linear = (0..m).map(|i| g[i] + dot(precision.row(i), &tilted_mean)).collect();
     Ok(Factor { precision, linear })
-}
-
-/// Removes what rounding made asymmetric.
-fn symmetrise(a: &mut Mat) {
-    for i in 0..a.rows() {
-        for j in 0..i {
-            let mean = 0.5 * (a[(i, j)] + a[(j, i)]);
-            a[(i, j)] = mean;
-            a[(j, i)] = mean;
-        }
-    }
 }

@@ -8,15 +8,17 @@
 //! ξ_qi = ψ₁ᵢ d_iq v_q/c_q
 //! ```
 
+use super::eq_jobs::Diagonal;
 use super::eq_sweep;
 use super::{
-    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, row_len, visit_radial, visit_radial_mut,
+    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, row_len, triangle_len, visit_radial,
+    visit_radial_mut,
 };
 use crate::error::Result;
 use crate::linalg::tile::{Left, Part, product};
-use crate::linalg::{Mat, axpy, sum, tri};
+use crate::linalg::{Mat, row_dots, sum, tri};
 use crate::param::{Block, BlockMut, Parameters};
-use crate::simd::{Job, Lanes, PAD, exp_in_place, run, wide};
+use crate::simd::{Aligned, Job, Lanes, PAD, exp_in_place, run, wide};
 use serde::{Deserialize, Serialize};
 
 /// Exponentiated quadratic (Gaussian, RBF) covariance with one lengthscale per input dimension.
@@ -83,44 +85,29 @@ impl Law for Eq {
         let entries = weights.as_mut_slice().iter_mut().zip(k_bar.as_slice());
         wide(|| entries.for_each(|(w, b)| *w *= b));
         grad.params[self.dim_in()] += sum(weights.as_slice()) / self.signal_var;
-        self.distance_adjoint(&tables.z, &mut weights, grad);
+        self.distance_adjoint(tables, &mut weights, grad);
     }
 
-    /// With W = k̄∘k, column sums w and row sums u, in terms of WᵀX:
+    /// Sums of W = k̄∘k for [`Eq::known_adjoint`], with u = W 1 and inputs as seen from the first inducing input:
     ///
     /// ```text
-    /// z̄_i = ((WᵀX)_i − w_i z_i)/ℓ²      ℓ̄ = (Σ_n u_n x_n² − 2 Σ_i z_i (WᵀX)_i + Σ_i w_i z_i²)/ℓ³
+    /// moment += Wᵀ [X, 1]       squares += Σ_n u_n x_n²
     /// ```
     fn cross_prepared_adjoint(&self, tables: &PsiTables, x: &Mat, k: &Mat, k_bar: &mut Mat, sums: &mut PsiSums) {
         let dim = self.dim_in();
-        // Differences do not depend on the origin, but these sums cancel the less the closer it is.
-        let origin = tables.z.row(0);
-        let (x, z) = (&shifted(x, origin), &shifted(&tables.z, origin));
+        sums.expect_known(tables.z.rows(), dim);
+        let PsiSums { moment, squares, scratch: seen, row_sums, .. } = sums;
+        see_from(tables.z.row(0), x, seen);
+        row_sums.resize(x.rows(), 0.0);
+        row_dots(k_bar, k, row_sums);
         let entries = k_bar.as_mut_slice().iter_mut().zip(k.as_slice());
         wide(|| entries.for_each(|(w, k)| *w *= k));
-        let weights = &*k_bar;
-        product(&mut sums.scratch, false, Left::transposed(weights, Part::Full), (x, Part::Full), Part::Full);
-        let mut column_sums = vec![0.0; z.rows()];
-        let mut squares = vec![0.0; dim];
-        for n in 0..x.rows() {
-            let row_sum = sum(weights.row(n));
-            axpy(1.0, weights.row(n), &mut column_sums);
-            for (square, x) in squares.iter_mut().zip(x.row(n)) {
-                *square += row_sum * x * x;
+        product(moment, true, Left::transposed(k_bar, Part::Full), (seen, Part::Full), Part::Full);
+        wide(|| {
+            for (seen, u) in seen.as_slice().chunks_exact(dim + 1).zip(row_sums.iter()) {
+                squares.iter_mut().zip(seen).for_each(|(square, x)| *square += u * x * x);
             }
-        }
-        for i in 0..z.rows() {
-            let moment = sums.scratch.row(i);
-            for q in 0..dim {
-                let (l2, z_iq) = (self.lengthscale[q] * self.lengthscale[q], z[(i, q)]);
-                sums.grad.z[(i, q)] += (moment[q] - column_sums[i] * z_iq) / l2;
-                squares[q] += z_iq * (column_sums[i] * z_iq - 2.0 * moment[q]);
-            }
-        }
-        for (q, &l) in self.lengthscale.iter().enumerate() {
-            sums.grad.params[q] += squares[q] / (l * l * l);
-        }
-        sums.grad.params[dim] += sum(&column_sums) / self.signal_var;
+        });
     }
 
     fn cross_adjoint(
@@ -171,6 +158,7 @@ impl Law for Eq {
     fn prepare_known(&self, z: &Mat, tables: &mut PsiTables) {
         let (m, dim, row) = (z.rows(), z.cols(), row_len(z.rows()));
         tables.z.clone_from(z);
+        see_from(z.row(0), z, &mut tables.seen);
         tables.points.resize(dim * row);
         for q in 0..dim {
             let points = tables.points[q * row..][..m].iter_mut().enumerate();
@@ -180,7 +168,7 @@ impl Law for Eq {
         let job = PairDistances {
             m,
             points: &tables.points,
-            lengthscale: &self.lengthscale,
+            scale: &self.lengthscale.iter().map(|l| 0.5 / l).collect::<Vec<_>>(),
             constant: 2.0 * self.signal_var.ln(),
             out: &mut tables.pairs,
         };
@@ -306,8 +294,11 @@ impl Law for Eq {
 
     /// The pair sums are Σ_n F; they reach Z and ℓ through the table −¼ (z_i − z_j)²/ℓ².
     fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
-        let (z, m) = (&tables.z, tables.z.rows());
+        let m = tables.z.rows();
         grad.add(&sums.grad);
+        if sums.moment.rows() > 0 {
+            self.known_adjoint(tables, sums, grad);
+        }
         centres_adjoint(sums, grad);
         if sums.pairs.is_empty() {
             return;
@@ -316,7 +307,7 @@ impl Law for Eq {
         let mut weights = Mat::zeros(m, m);
         tri::unpack(&sums.pairs, &mut weights);
         weights.as_mut_slice().iter_mut().for_each(|w| *w *= 0.5);
-        self.distance_adjoint(z, &mut weights, grad);
+        self.distance_adjoint(tables, &mut weights, grad);
     }
 }
 
@@ -391,31 +382,61 @@ impl Eq {
     /// ```text
     /// z̄_i = 2 ((W Z)_i − w_i z_i)/ℓ²      ℓ̄ = 2 (Σ_i w_i z_i² − Σ_i z_i (W Z)_i)/ℓ³       w = W 1
     /// ```
-    fn distance_adjoint(&self, z: &Mat, weights: &mut Mat, grad: &mut KernelGrad) {
-        let (m, dim) = (z.rows(), z.cols());
+    fn distance_adjoint(&self, tables: &PsiTables, weights: &mut Mat, grad: &mut KernelGrad) {
+        let (m, dim) = (tables.z.rows(), tables.z.cols());
         (0..m).for_each(|i| weights[(i, i)] = 0.0);
-        // Z as seen from its first point, and a column of ones for the row sums.
-        let origin = z.row(0);
-        let z = Mat::from_fn(m, dim + 1, |i, q| if q < dim { z[(i, q)] - origin[q] } else { 1.0 });
         let mut moment = Mat::default();
-        product(&mut moment, false, Left::plain(weights, Part::Full), (&z, Part::Full), Part::Full);
-        let inv_l2: Vec<f64> = self.lengthscale.iter().map(|l| 2.0 / (l * l)).collect();
+        product(&mut moment, false, Left::plain(weights, Part::Full), (&tables.seen, Part::Full), Part::Full);
         let KernelGrad { z: z_bar, params } = grad;
-        for i in 0..m {
-            let (z, moment, z_bar) = (z.row(i), moment.row(i), z_bar.row_mut(i));
-            for q in 0..dim {
-                let pull = (moment[q] - moment[dim] * z[q]) * inv_l2[q];
-                z_bar[q] += pull;
-                params[q] -= pull * z[q] / self.lengthscale[q];
+        let inverse = inverses(&self.lengthscale);
+        wide(|| {
+            for i in 0..m {
+                let (z, moment, z_bar) = (tables.seen.row(i), moment.row(i), z_bar.row_mut(i));
+                for (q, inv_l) in inverse.iter().enumerate() {
+                    let pull = 2.0 * (moment[q] - moment[dim] * z[q]) * inv_l * inv_l;
+                    z_bar[q] += pull;
+                    params[q] -= pull * z[q] * inv_l;
+                }
             }
-        }
+        });
     }
+
+    /// The sums of [`Law::cross_prepared_adjoint`] as gradients, with w = Wᵀ 1:
+    ///
+    /// ```text
+    /// z̄_i = ((WᵀX)_i − w_i z_i)/ℓ²      ℓ̄ = (Σ_n u_n x_n² − 2 Σ_i z_i (WᵀX)_i + Σ_i w_i z_i²)/ℓ³      s̄² = Σ_i w_i/s²
+    /// ```
+    fn known_adjoint(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
+        let (m, dim) = (tables.z.rows(), tables.z.cols());
+        let KernelGrad { z: z_bar, params } = grad;
+        let (mut squares, inverse, mut total) = (sums.squares.clone(), inverses(&self.lengthscale), 0.0);
+        wide(|| {
+            for i in 0..m {
+                let (z, moment, z_bar) = (tables.seen.row(i), sums.moment.row(i), z_bar.row_mut(i));
+                total += moment[dim];
+                for (q, inv_l) in inverse.iter().enumerate() {
+                    let weighted = moment[dim] * z[q];
+                    z_bar[q] += (moment[q] - weighted) * inv_l * inv_l;
+                    squares[q] += z[q] * (weighted - 2.0 * moment[q]);
+                }
+            }
+        });
+        for (q, inv_l) in inverse.iter().enumerate() {
+            params[q] += squares[q] * inv_l.powi(3);
+        }
+        params[dim] += total / self.signal_var;
+    }
+}
+
+/// 1/ℓ.
+fn inverses(lengthscale: &[f64]) -> Vec<f64> {
+    lengthscale.iter().map(|l| 1.0 / l).collect()
 }
 
 /// The midpoints of pairs of inducing inputs, a row a dimension.
 fn fill_midpoints(tables: &mut PsiTables) {
     let (m, dim) = (tables.z.rows(), tables.z.cols());
-    let (row, packed) = (row_len(m), tri::packed_len(m) + PAD);
+    let (row, packed) = (row_len(m), triangle_len(m));
     tables.midpoints.resize(dim * packed);
     wide(|| {
         for q in 0..dim {
@@ -430,37 +451,34 @@ fn fill_midpoints(tables: &mut PsiTables) {
     });
 }
 
-/// The sums of sweeps over points and midpoints as gradients: each is −½ of the derivative, and a midpoint passes half of
-/// its own to either end.
+/// The sums of sweeps over points and midpoints as gradients: those of points are −½ of the derivative, those of midpoints −¼,
+/// half of which goes to either end.
 fn centres_adjoint(sums: &PsiSums, grad: &mut KernelGrad) {
-    let (m, dim) = (grad.z.rows(), grad.z.cols());
-    let (row, packed) = (row_len(m), tri::packed_len(m) + PAD);
-    if sums.midpoints.is_empty() {
-        return;
-    }
-    let mut z_bar = vec![0.0; m];
-    for q in 0..dim {
-        z_bar.copy_from_slice(&sums.points[q * row..][..m]);
-        let mut p = q * packed;
+    let (m, row) = (grad.z.rows(), row_len(grad.z.rows()));
+    let [mut ones, mut columns, mut rows, mut ends] = [(); 4].map(|()| Aligned::zeros(row));
+    ones[..m].fill(1.0);
+    let tables = sums.points.chunks_exact(row).zip(sums.midpoints.chunks_exact(triangle_len(m)));
+    for (q, (points, midpoints)) in tables.enumerate() {
+        eq_sweep::multiply(m, (midpoints, Diagonal::Twice), &ones, (&mut columns, &mut rows), &mut ends);
         for i in 0..m {
-            let pairs = &sums.midpoints[p..p + m - i];
-            z_bar[i] += sum(pairs);
-            axpy(1.0, pairs, &mut z_bar[i..]);
-            p += m - i;
-        }
-        for (i, bar) in z_bar.iter().enumerate() {
-            grad.z[(i, q)] -= 2.0 * bar;
+            grad.z[(i, q)] -= 2.0 * (points[i] + ends[i]);
         }
     }
 }
 
-/// The rows of `x` as seen from `origin`.
-fn shifted(x: &Mat, origin: &[f64]) -> Mat {
-    let mut out = x.clone();
-    for row in out.as_mut_slice().chunks_exact_mut(origin.len().max(1)) {
-        axpy(-1.0, origin, row);
-    }
-    out
+/// The rows of `x` as seen from `origin`, and a column of ones. Differences do not depend on the origin, but sums of products
+/// cancel the less the closer it is.
+fn see_from(origin: &[f64], x: &Mat, out: &mut Mat) {
+    let dim = origin.len();
+    out.reshape(x.rows(), dim + 1);
+    wide(|| {
+        for (out, x) in out.as_mut_slice().chunks_exact_mut(dim + 1).zip(x.as_slice().chunks_exact(dim)) {
+            for q in 0..dim {
+                out[q] = x[q] - origin[q];
+            }
+            out[dim] = 1.0;
+        }
+    });
 }
 
 /// `out = constant − ¼ Σ_q (z_iq − z_jq)²/ℓ_q²` for the packed pairs i ≤ j. What a vector writes past the end of a row the
@@ -468,7 +486,8 @@ fn shifted(x: &Mat, origin: &[f64]) -> Mat {
 struct PairDistances<'a> {
     m: usize,
     points: &'a [f64],
-    lengthscale: &'a [f64],
+    /// ½/ℓ.
+    scale: &'a [f64],
     constant: f64,
     out: &'a mut [f64],
 }
@@ -485,9 +504,9 @@ impl Job for PairDistances<'_> {
                 // SAFETY: passed on to the caller.
                 unsafe {
                     let mut exponent = L::splat(self.constant);
-                    for (q, l) in self.lengthscale.iter().enumerate() {
+                    for (q, scale) in self.scale.iter().enumerate() {
                         let z = self.points.as_ptr().add(q * row);
-                        let diff = L::mul(L::splat(0.5 / l), L::sub(L::splat(*z.add(i)), L::load(z.add(j))));
+                        let diff = L::mul(L::splat(*scale), L::sub(L::splat(*z.add(i)), L::load(z.add(j))));
                         exponent = L::neg_mul_add(diff, diff, exponent);
                     }
                     L::store(self.out.as_mut_ptr().add(p + j - i), exponent);

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Points in registers together.
 pub(super) const QUAD: usize = 4;
 /// Centres that are done for all points before the next.
-pub(super) const STRIP: usize = 256;
+const STRIP: usize = 256;
 
 /// One table a dimension, `stride` numbers apart: where the centres are.
 #[derive(Clone, Copy)]
@@ -301,10 +301,10 @@ impl Job for LeverSweep<'_> {
     }
 }
 
-/// The adjoint of Σ_nd b_nd ⟨B_d, Ψ₂⟩ through Ψ₂:
+/// The adjoint of Σ_nd b_nd ⟨B_d, Ψ₂⟩ through Ψ₂, which F takes the place of:
 ///
 /// ```text
-/// F = ½ (Σ_d b_d B_d) ∘ Ψ₂       C̄_d += Σ_n b_d Ψ₂       pairs += Σ_n F       and what `Levers` does with F
+/// C̄_d += Σ_n b_d Ψ₂       Ψ₂ ← F = ½ (Σ_d b_d B_d) ∘ Ψ₂       pairs += Σ_n F       and, if asked, what `Levers` does with F
 /// ```
 pub(super) struct WeighSweep<'a> {
     pub points: Points,
@@ -316,10 +316,8 @@ pub(super) struct WeighSweep<'a> {
     pub b: &'a [Vec<f64>],
     pub c: &'a mut [Vec<f64>],
     pub pairs: *mut f64,
-    /// F of a strip: [`QUAD`] rows of [`STRIP`].
-    pub f: *mut f64,
-    pub sums: PointSums<'a>,
-    pub centres_bar: *mut f64,
+    /// What [`Levers`] adds to.
+    pub levers: Option<(PointSums<'a>, *mut f64)>,
 }
 
 impl Job for WeighSweep<'_> {
@@ -335,23 +333,27 @@ impl Job for WeighSweep<'_> {
 impl WeighSweep<'_> {
     #[inline(always)]
     unsafe fn sweep<L: Lanes, const G: usize>(&mut self, quads: usize) {
-        let Self { centres, widths, centres_bar, .. } = *self;
-        self.sums.sums.fill(0.0);
+        let Self { centres, widths, psi2, .. } = *self;
+        if let Some((sums, _)) = &mut self.levers {
+            sums.sums.fill(0.0);
+        }
         for strip in centres.strips() {
             for quad in 0..quads {
                 // SAFETY: passed on to the caller.
                 unsafe {
                     let total = self.weigh::<L, G>(quad, strip.clone());
-                    self.sums.add::<L, G>(quad, 0, total);
-                    let rows = std::array::from_fn(|g| self.f.add(g * STRIP).cast_const());
-                    let mut levers = Levers { centres, widths, sums: &mut self.sums, centres_bar };
-                    levers.strip::<L, G>(quad, strip.clone(), rows);
+                    if let Some((sums, centres_bar)) = &mut self.levers {
+                        sums.add::<L, G>(quad, 0, total);
+                        let rows = std::array::from_fn(|g| psi2.of(quad, g, strip.start).cast_const());
+                        let mut levers = Levers { centres, widths, sums, centres_bar: *centres_bar };
+                        levers.strip::<L, G>(quad, strip.clone(), rows);
+                    }
                 }
             }
         }
     }
 
-    /// F of a strip of pairs, kept in `f` and added to C̄ and the pair sums. Returns Σ F.
+    /// F of a strip of pairs in the place of Ψ₂; adds to C̄ and the pair sums. Returns Σ F.
     #[inline(always)]
     unsafe fn weigh<L: Lanes, const G: usize>(&mut self, quad: usize, strip: Range<usize>) -> [L::V; G] {
         let d_out = self.b.len();
@@ -359,7 +361,7 @@ impl WeighSweep<'_> {
         // SAFETY: passed on to the caller.
         unsafe {
             let mut total = [L::splat(0.0); G];
-            for p in strip.clone().step_by(L::N) {
+            for p in strip.step_by(L::N) {
                 let psi: [L::V; G] = std::array::from_fn(|g| L::load(self.psi2.of(quad, g, p)));
                 let mut weight = [L::splat(0.0); G];
                 for ((b, c), coef) in self.b.iter().zip(self.c.iter_mut()).zip(coefs) {
@@ -377,7 +379,7 @@ impl WeighSweep<'_> {
                     let f = L::mul(weight[g], psi[g]);
                     pairs = L::add(pairs, f);
                     total[g] = L::add(total[g], f);
-                    L::store(self.f.add(g * STRIP + p - strip.start), f);
+                    L::store(self.psi2.of(quad, g, p), f);
                 }
                 L::store(self.pairs.add(p), pairs);
             }
@@ -386,13 +388,63 @@ impl WeighSweep<'_> {
     }
 }
 
-/// y = X a for a packed symmetric X, in two parts to be added: what entries give to their columns, and to their rows.
+/// What a point is pulled by in one dimension, with d its distances from the inducing inputs: for u = r ∘ d + f
+///
+/// ```text
+/// bar += s u          and returns          Σ u, Σ d u
+/// ```
+/// All rows have [`row_len`](super::row_len) numbers, of which M count.
+pub(super) struct Pull {
+    pub m: usize,
+    pub d: *const f64,
+    pub r: *const f64,
+    pub f: *const f64,
+    pub scale: f64,
+    pub bar: *mut f64,
+}
+
+impl Job for Pull {
+    type Output = [f64; 2];
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> [f64; 2] {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (scale, mut first, mut second) = (L::splat(self.scale), L::splat(0.0), L::splat(0.0));
+            for i in (0..self.m).step_by(L::N) {
+                let left = self.m - i;
+                let load = |p: *const f64| if left < L::N { L::load_part(p.add(i), left) } else { L::load(p.add(i)) };
+                let (d, bar) = (load(self.d), self.bar.add(i));
+                let u = L::mul_add(load(self.r), d, load(self.f));
+                first = L::add(first, u);
+                second = L::mul_add(d, u, second);
+                L::store(bar, L::mul_add(scale, u, L::load(bar)));
+            }
+            [L::sum(first), L::sum(second)]
+        }
+    }
+}
+
+/// What becomes of the diagonal of a packed matrix in a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Diagonal {
+    /// It counts once: the matrix is symmetric.
+    Once,
+    /// It counts twice: the matrix is half of a packed gradient.
+    Twice,
+}
+
+/// Y = X V for a packed symmetric X and a few vectors V, in two parts to be added: what entries give to their columns, and to
+/// their rows.
 pub(super) struct PackedProduct {
     pub m: usize,
     pub matrix: *const f64,
-    /// [`row_len`](super::row_len) numbers, zero beyond M.
-    pub vector: *const f64,
-    /// [`row_len`](super::row_len) numbers each; the first must be zero at the start.
+    pub diagonal: Diagonal,
+    /// How many vectors.
+    pub count: usize,
+    /// Rows of [`row_len`](super::row_len) numbers, zero beyond M.
+    pub vectors: *const f64,
+    /// As many rows each; the first must be zero at the start.
     pub columns: *mut f64,
     pub rows: *mut f64,
 }
@@ -401,13 +453,30 @@ pub(super) struct PackedProduct {
 const TOGETHER: usize = 4;
 
 impl PackedProduct {
+    /// The products with V vectors from number `first` on.
+    #[inline(always)]
+    unsafe fn with<L: Lanes, const V: usize>(&self, first: usize) {
+        let mut start = 0;
+        for i in (0..self.m).step_by(L::N) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                start = self.rows::<L, V, 0>(first, i, start);
+                if L::N > TOGETHER && i + TOGETHER < self.m {
+                    start = self.rows::<L, V, TOGETHER>(first, i + TOGETHER, start);
+                }
+            }
+        }
+        debug_assert!(start <= tri::packed_len(self.m));
+    }
+
     /// Rows `i` to `i + TOGETHER`, the first of which begins at `start` of the triangle; i is O more than a multiple of
     /// the vector length. Returns where the next rows begin.
     #[inline(always)]
-    unsafe fn rows<L: Lanes, const O: usize>(&self, i: usize, start: usize) -> usize {
-        let m = self.m;
-        // SAFETY: passed on to the caller. Past the end of a row stands the next one: there `vector` is zero, and columns
-        // beyond M are never read. Rows beyond the last are the last again, with zero weight.
+    unsafe fn rows<L: Lanes, const V: usize, const O: usize>(&self, first: usize, i: usize, start: usize) -> usize {
+        let (m, length) = (self.m, super::row_len(self.m));
+        let diagonal = if self.diagonal == Diagonal::Twice { 0 } else { 1 };
+        // SAFETY: passed on to the caller. Past the end of a row stands the next one: there the vectors are zero, and
+        // columns beyond M are never read. Rows beyond the last are the last again, with zero weight.
         unsafe {
             // Entry (i + r, j) stands at row[r] + j.
             let (mut row, mut at) = ([self.matrix; TOGETHER], start);
@@ -417,28 +486,40 @@ impl PackedProduct {
                     at += m - i - r;
                 }
             }
-            let own: [L::V; TOGETHER] = std::array::from_fn(|r| L::splat(*self.vector.add(i + r)));
-            let mut dots = [L::splat(0.0); TOGETHER];
+            let vector: [*const f64; V] = std::array::from_fn(|v| self.vectors.add((first + v) * length));
+            let column: [*mut f64; V] = std::array::from_fn(|v| self.columns.add((first + v) * length));
+            let own: [[L::V; TOGETHER]; V] =
+                std::array::from_fn(|v| std::array::from_fn(|r| L::splat(*vector[v].add(i + r))));
+            let mut dots = [[L::splat(0.0); TOGETHER]; V];
             // The chunk that holds the diagonal: entries left of it belong to other rows.
             let j = i - O;
-            let (a, mut y) = (L::load(self.vector.add(j)), L::load(self.columns.add(j)));
-            for r in 0..TOGETHER {
+            let x: [_; TOGETHER] = std::array::from_fn(|r| {
                 let x = row[r].wrapping_add(j);
-                dots[r] = L::mul_add(L::load_from(x, O + r), a, dots[r]);
-                y = L::mul_add(L::load_from(x, O + r + 1), own[r], y);
-            }
-            L::store(self.columns.add(j), y);
-            for j in (j + L::N..m).step_by(L::N) {
-                let (a, mut y) = (L::load(self.vector.add(j)), L::load(self.columns.add(j)));
+                (L::load_from(x, O + r), L::load_from(x, O + r + diagonal))
+            });
+            for v in 0..V {
+                let (a, mut y) = (L::load(vector[v].add(j)), L::load(column[v].add(j)));
                 for r in 0..TOGETHER {
-                    let x = L::load(row[r].wrapping_add(j));
-                    dots[r] = L::mul_add(x, a, dots[r]);
-                    y = L::mul_add(x, own[r], y);
+                    dots[v][r] = L::mul(x[r].0, a);
+                    y = L::mul_add(x[r].1, own[v][r], y);
                 }
-                L::store(self.columns.add(j), y);
+                L::store(column[v].add(j), y);
             }
-            let sums = L::sum4(dots);
-            std::ptr::copy_nonoverlapping(sums.as_ptr(), self.rows.add(i), TOGETHER);
+            for j in (j + L::N..m).step_by(L::N) {
+                let x: [_; TOGETHER] = std::array::from_fn(|r| L::load(row[r].wrapping_add(j)));
+                for v in 0..V {
+                    let (a, mut y) = (L::load(vector[v].add(j)), L::load(column[v].add(j)));
+                    for r in 0..TOGETHER {
+                        dots[v][r] = L::mul_add(x[r], a, dots[v][r]);
+                        y = L::mul_add(x[r], own[v][r], y);
+                    }
+                    L::store(column[v].add(j), y);
+                }
+            }
+            for v in 0..V {
+                let sums = L::sum4(dots[v]);
+                std::ptr::copy_nonoverlapping(sums.as_ptr(), self.rows.add((first + v) * length + i), TOGETHER);
+            }
             at
         }
     }
@@ -450,16 +531,25 @@ impl Job for PackedProduct {
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
         const { assert!((L::N == TOGETHER || L::N == 2 * TOGETHER) && L::N <= PAD) };
-        let mut start = 0;
-        for i in (0..self.m).step_by(L::N) {
+        let mut first = 0;
+        while first < self.count {
             // SAFETY: passed on to the caller.
-            unsafe {
-                start = self.rows::<L, 0>(i, start);
-                if L::N > TOGETHER && i + TOGETHER < self.m {
-                    start = self.rows::<L, TOGETHER>(i + TOGETHER, start);
+            first += unsafe {
+                match self.count - first {
+                    1 => {
+                        self.with::<L, 1>(first);
+                        1
+                    }
+                    2 => {
+                        self.with::<L, 2>(first);
+                        2
+                    }
+                    _ => {
+                        self.with::<L, 3>(first);
+                        3
+                    }
                 }
-            }
+            };
         }
-        debug_assert!(start <= tri::packed_len(self.m));
     }
 }

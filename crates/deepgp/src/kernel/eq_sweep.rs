@@ -11,12 +11,12 @@
 //! with T_ij = −¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s² from the tables of a step.
 
 use super::eq_jobs::{
-    Centres, ExpSweep, LeverSweep, PackedProduct, PointSums, Points, QUAD, Rows, STRIP, WeighSweep, Widths,
+    Centres, Diagonal, ExpSweep, LeverSweep, PackedProduct, PointSums, Points, Pull, QUAD, Rows, WeighSweep, Widths,
 };
 use super::group::GroupBar;
-use super::{Eq, InputBar, Law, PsiSums, PsiTables, row_len};
+use super::{Eq, InputBar, Law, PsiSums, PsiTables, row_len, triangle_len};
 use crate::linalg::{Mat, tri};
-use crate::simd::{Aligned, PAD, lane_sum, run, wide};
+use crate::simd::{Aligned, PAD, lane_sum, run, sum, wide};
 
 /// Expectations of a group of points, and working memory.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub struct EqSweep {
     of_psi2: Shape,
     /// ψ₁, per point a row of [`row_len`].
     psi1: Aligned,
-    /// Ψ₂, per point a packed triangle and PAD.
+    /// Ψ₂, per point a packed triangle of [`triangle_len`].
     psi2: Aligned,
     /// ⟨B_d, Ψ₂⟩ per quad, output and point.
     dots: Vec<f64>,
@@ -38,12 +38,15 @@ pub struct EqSweep {
     xi: Aligned,
     /// ∂F/∂log ψ₁, per point a row.
     omega: Aligned,
-    /// F of a strip of pairs.
-    f: Aligned,
-    /// The two parts of Ψ₂ A_d, a row each, and their sum per point and output.
+    /// The two parts of a product with Ψ₂ or F, a row a vector.
     columns: Aligned,
     rows: Aligned,
+    /// Ψ₂ A_d, a row per point and output.
     psi2_a: Aligned,
+    /// Of a wide layer: ones and the distances d_q of a point from the inducing inputs, D + 1 rows with zeros beyond M, and
+    /// their products with F.
+    levers: Aligned,
+    f_levers: Aligned,
     /// A_d with zeros beyond M, a row per output.
     a: Aligned,
     /// ½ b per quad, output and point.
@@ -100,6 +103,9 @@ impl Shape {
     }
 }
 
+/// Up to so many dimensions the adjoint goes pair by pair, beyond that row by row: see [`EqSweep::pull`].
+const NARROW: usize = 3;
+
 /// Bytes of Ψ₂ that a group may have: about half of a second-level cache.
 const GROUP_BYTES: usize = 1 << 20;
 
@@ -152,13 +158,14 @@ impl EqSweep {
             of_psi1: Shape::zeros(dim, quads),
             of_psi2: Shape::zeros(dim, quads),
             psi1: Aligned::zeros(n * row),
-            psi2: Aligned::zeros(n * (tri::packed_len(m) + PAD)),
+            psi2: Aligned::zeros(n * triangle_len(m)),
             dots: vec![0.0; n * d_out],
             xi: Aligned::zeros(if want_xi { n * dim * row } else { 0 }),
             omega: Aligned::zeros(n * row),
-            f: Aligned::zeros(QUAD * STRIP),
-            columns: Aligned::zeros(row),
-            rows: Aligned::zeros(row),
+            columns: Aligned::zeros((dim + 1).max(d_out) * row),
+            rows: Aligned::zeros((dim + 1).max(d_out) * row),
+            levers: Aligned::zeros((dim + 1) * row),
+            f_levers: Aligned::zeros((dim + 1) * row),
             psi2_a: Aligned::zeros(n * d_out * row),
             a: Aligned::zeros(d_out * row),
             half_coef: vec![0.0; n * d_out],
@@ -185,12 +192,7 @@ impl EqSweep {
     /// Ψ₂ of point `g` as a packed triangle.
     #[cfg(test)]
     fn psi2(&self, g: usize) -> &[f64] {
-        let packed = tri::packed_len(self.m);
-        &self.psi2[g * (packed + PAD)..][..packed]
-    }
-
-    fn psi2_rows(&mut self) -> Rows {
-        Rows { at: self.psi2.as_mut_ptr(), stride: tri::packed_len(self.m) + PAD }
+        &self.psi2[g * triangle_len(self.m)..][..tri::packed_len(self.m)]
     }
 
     /// The inducing inputs.
@@ -202,9 +204,9 @@ impl EqSweep {
 
     /// The midpoints of their pairs.
     fn midpoints(&self, tables: &PsiTables) -> Centres {
-        let len = tri::packed_len(self.m);
-        assert!(tables.midpoints.len() >= self.dim * (len + PAD), "the tables belong to this layer");
-        Centres { at: tables.midpoints.as_ptr(), stride: len + PAD, len, dim: self.dim }
+        let stride = triangle_len(self.m);
+        assert!(tables.midpoints.len() >= self.dim * stride, "the tables belong to this layer");
+        Centres { at: tables.midpoints.as_ptr(), stride, len: tri::packed_len(self.m), dim: self.dim }
     }
 
     /// ψ₁, ξ and Ψ₂ of the first `n` rows of the input, and ⟨B_d, Ψ₂⟩ into `dots` (points × outputs).
@@ -244,7 +246,7 @@ impl EqSweep {
             centres: midpoints,
             widths: self.of_psi2.widths(),
             table: tables.pairs.as_ptr(),
-            out: Rows { at: self.psi2.as_mut_ptr(), stride: len + PAD },
+            out: Rows { at: self.psi2.as_mut_ptr(), stride: triangle_len(self.m) },
             weights: b,
             dots: &mut self.dots,
         };
@@ -293,7 +295,16 @@ impl EqSweep {
             c.iter().chain(b).all(|v| v.len() >= len + PAD) && sums.pairs.len() >= len + PAD,
             "triangles are padded"
         );
-        assert!(sums.points.len() >= dim * row && sums.midpoints.len() >= dim * (len + PAD), "sums are padded");
+        assert!(sums.points.len() >= dim * row && sums.midpoints.len() >= dim * triangle_len(m), "sums are padded");
+        let midpoints = self.midpoints(tables);
+
+        for d in 0..d_out {
+            self.a[d * row..][..m].copy_from_slice(a.row(d));
+        }
+        for g in 0..n {
+            let (parts, out) = ((&mut self.columns, &mut self.rows), &mut self.psi2_a[g * d_out * row..]);
+            multiply(m, (&self.psi2[g * triangle_len(m)..], Diagonal::Once), &self.a, parts, out);
+        }
 
         // Ψ₂. A point that is there for company has no weight.
         self.half_coef.fill(0.0);
@@ -302,31 +313,28 @@ impl EqSweep {
                 self.half_coef[(g / QUAD * d_out + d) * QUAD + g % QUAD] = 0.5 * coef[(g, d)];
             }
         }
-        let psi2 = self.psi2_rows();
+        let narrow = dim <= NARROW;
+        let point_sums = PointSums { sums: &mut self.point_sums, dim };
+        let psi2 = Rows { at: self.psi2.as_mut_ptr(), stride: triangle_len(m) };
         let job = WeighSweep {
             points,
-            centres: self.midpoints(tables),
+            centres: midpoints,
             widths: self.of_psi2.widths(),
             psi2,
             half_coef: &self.half_coef,
             b,
             c,
             pairs: sums.pairs.as_mut_ptr(),
-            f: self.f.as_mut_ptr(),
-            sums: PointSums { sums: &mut self.point_sums, dim },
-            centres_bar: sums.midpoints.as_mut_ptr(),
+            levers: narrow.then_some((point_sums, sums.midpoints.as_mut_ptr())),
         };
         // SAFETY: triangles and their sums have PAD numbers past the end, as just checked; B is zero there.
         unsafe { run(job) };
         for g in 0..n {
+            if !narrow {
+                self.pull(tables, g, mean.row(g), &mut sums.points);
+            }
             let input = InputBar { mean: input_bar.0.row_mut(g), var: input_bar.1.row_mut(g) };
             self.finish_psi2(law, g, var.row(g), input, &mut sums.grad.params);
-        }
-        for d in 0..d_out {
-            self.a[d * row..][..m].copy_from_slice(a.row(d));
-            for g in 0..n {
-                self.multiply(g, d);
-            }
         }
 
         // ψ₁: ω = ψ̄₁∘ψ₁ + Σ_q ξ̄_q∘ξ_q = ∂F/∂log ψ₁.
@@ -363,22 +371,39 @@ impl EqSweep {
         }
     }
 
-    /// Ψ₂ A_d of point `g`.
-    fn multiply(&mut self, g: usize, d: usize) {
-        let (m, row) = (self.m, row_len(self.m));
-        self.columns.fill(0.0);
-        let job = PackedProduct {
-            m,
-            matrix: self.psi2[g * (tri::packed_len(m) + PAD)..].as_ptr(),
-            vector: self.a[d * row..].as_ptr(),
-            columns: self.columns.as_mut_ptr(),
-            rows: self.rows.as_mut_ptr(),
-        };
-        // SAFETY: rows have `row_len` numbers and the triangle PAD past its end; A is zero beyond M.
-        unsafe { run(job) };
-        let out = &mut self.psi2_a[(g * self.d_out + d) * row..][..row];
-        let parts = out.iter_mut().zip(self.columns.iter().zip(self.rows.iter()));
-        wide(|| parts.for_each(|(y, (column, row))| *y = column + row));
+    /// The sums of a wide layer's point over pairs, row by row of F instead of pair by pair: two operations a pair and dimension
+    /// instead of five, but rows have tails. With d = z − m, r = F 1 and u = r∘d + F d, where the diagonal of F counts twice,
+    ///
+    /// ```text
+    /// Σ_p F = ½ Σ r      Σ_p F (c − m) = ¼ Σ u      Σ_p F (c − m)² = ¼ Σ d u      and a half of z̄ is −½ u/e
+    /// ```
+    fn pull(&mut self, tables: &PsiTables, g: usize, mean: &[f64], points_bar: &mut [f64]) {
+        let (m, dim, row) = (self.m, self.dim, row_len(self.m));
+        let (ones, d) = self.levers.split_at_mut(row);
+        ones[..m].fill(1.0);
+        for (q, mean) in mean.iter().enumerate() {
+            let entries = d[q * row..][..m].iter_mut().zip(&tables.points[q * row..][..m]);
+            wide(|| entries.for_each(|(d, z)| *d = z - mean));
+        }
+        let (parts, triangle) = ((&mut self.columns, &mut self.rows), &self.psi2[g * triangle_len(m)..]);
+        multiply(m, (triangle, Diagonal::Twice), &self.levers, parts, &mut self.f_levers);
+        self.point_sums[at(dim, g, 0)] = 0.5 * sum(&self.f_levers[..m]);
+        for q in 0..dim {
+            let kappa = self.of_psi2.kappa[(g / QUAD * dim + q) * QUAD + g % QUAD];
+            let (r, f) = self.f_levers.split_at(row);
+            let job = Pull {
+                m,
+                d: self.levers[(1 + q) * row..].as_ptr(),
+                r: r.as_ptr(),
+                f: f[q * row..].as_ptr(),
+                scale: 0.5 * kappa * kappa,
+                bar: points_bar[q * row..][..row].as_mut_ptr(),
+            };
+            // SAFETY: every row has `row_len` numbers.
+            let [first, second] = unsafe { run(job) };
+            self.point_sums[at(dim, g, 1 + q)] = 0.25 * kappa * first;
+            self.point_sums[at(dim, g, 1 + dim + q)] = 0.25 * kappa * kappa * second;
+        }
     }
 
     /// From the sums of a point to ∂/∂(input moments) and ∂/∂(parameters), through Ψ₂.
@@ -421,7 +446,7 @@ impl EqSweep {
 
     /// Row `row` of the sums of point `g`; see [`PointSums`].
     fn sums_of(&self, g: usize, row: usize) -> f64 {
-        self.point_sums[(g / QUAD * (2 * self.dim + 1) + row) * QUAD + g % QUAD]
+        self.point_sums[at(self.dim, g, row)]
     }
 
     /// What ξ = ψ₁ d v/c adds beside its share in ω. With δ = ξ̄ ψ₁:
@@ -459,6 +484,36 @@ impl EqSweep {
             sums.grad.params[q] -= 2.0 * lever * v * l / (c * c);
         }
     }
+}
+
+/// Where row `row` of the sums of point `g` stands; see [`PointSums`].
+fn at(dim: usize, g: usize, row: usize) -> usize {
+    (g / QUAD * (2 * dim + 1) + row) * QUAD + g % QUAD
+}
+
+/// The products of a packed M × M matrix with vectors, all in rows of [`row_len`]; `parts` are working memory.
+pub(super) fn multiply(
+    m: usize,
+    (matrix, diagonal): (&[f64], Diagonal),
+    vectors: &Aligned,
+    (columns, rows): (&mut Aligned, &mut Aligned),
+    out: &mut [f64],
+) {
+    assert!(matrix.len() >= triangle_len(m) && columns.len().min(rows.len()) >= vectors.len(), "tables are padded");
+    columns[..vectors.len()].fill(0.0);
+    let job = PackedProduct {
+        m,
+        matrix: matrix.as_ptr(),
+        diagonal,
+        count: vectors.len() / row_len(m),
+        vectors: vectors.as_ptr(),
+        columns: columns.as_mut_ptr(),
+        rows: rows.as_mut_ptr(),
+    };
+    // SAFETY: rows have `row_len` numbers and the triangle room past its end; the vectors are zero beyond M.
+    unsafe { run(job) };
+    let parts = out.iter_mut().zip(columns[..vectors.len()].iter().zip(rows.iter()));
+    wide(|| parts.for_each(|(y, (column, row))| *y = column + row));
 }
 
 #[cfg(test)]
@@ -513,6 +568,8 @@ mod tests {
             let mut sweep = EqSweep::new(n, m, dim, d_out, xi);
             let mut dots = Mat::zeros(n, d_out);
             sweep.forward(&law, &tables, &b, (&mean, &var, n), &mut dots);
+            // F takes the place of Ψ₂ on the way back.
+            let psi2: Vec<Vec<f64>> = (0..n).map(|g| sweep.psi2(g).to_vec()).collect();
             let mut c = vec![vec![0.0; packed + PAD]; d_out];
             let (mut mean_bar, mut var_bar) = (Mat::zeros(n, dim), Mat::zeros(n, dim));
             let mut sums = PsiSums::zeros(m, dim, dim + 1);
@@ -527,7 +584,7 @@ mod tests {
                 let (mut psi, mut bar) = (Psi::zeros(m, dim, xi), Psi::zeros(m, dim, xi));
                 law.psi(&tables, mean.row(g), var.row(g), &mut psi);
                 assert_all_close("ψ₁", sweep.psi1(g), &psi.psi1, Tolerance::Rounding);
-                assert_all_close("Ψ₂", sweep.psi2(g), &psi.psi2, Tolerance::Rounding);
+                assert_all_close("Ψ₂", &psi2[g], &psi.psi2, Tolerance::Rounding);
                 bar.psi0 = group_bar.psi0[g];
                 bar.psi1.copy_from_slice(group_bar.psi1(g));
                 for q in (0..dim).filter(|_| xi) {

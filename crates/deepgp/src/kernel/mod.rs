@@ -66,7 +66,9 @@ pub struct PsiTables {
     pub z: Mat,
     /// Their transpose, D rows of [`row_len`].
     pub(crate) points: Aligned,
-    /// The midpoints ½(z_i + z_j) of the packed pairs i ≤ j, D rows with room for vectors to read past the end.
+    /// The inducing inputs as seen from the first, and a column of ones, M × (D + 1).
+    pub(crate) seen: Mat,
+    /// The midpoints ½(z_i + z_j) of the packed pairs i ≤ j, D rows of [`triangle_len`].
     pub(crate) midpoints: Aligned,
     /// A law's own numbers for each packed pair i ≤ j, with room for vectors to read past the end.
     pub(crate) pairs: Vec<f64>,
@@ -125,10 +127,16 @@ pub struct PsiSums {
     pub(crate) pairs: Vec<f64>,
     /// A law's own sums over points for Zᵀ, D rows of [`row_len`], turned into gradients by [`Law::finish`].
     pub(crate) points: Aligned,
-    /// The same for the midpoints of pairs, D rows like those of the tables.
+    /// The same for the midpoints of pairs, D rows of [`triangle_len`].
     pub(crate) midpoints: Aligned,
+    /// A law's own sums over known inputs, M × (D + 1), turned into gradients by [`Law::finish`]; 0 × 0 before the first.
+    pub(crate) moment: Mat,
+    /// The same for each dimension.
+    pub(crate) squares: Vec<f64>,
     /// Working matrix.
     pub(crate) scratch: Mat,
+    /// Working numbers, one a row.
+    pub(crate) row_sums: Vec<f64>,
 }
 
 impl PsiSums {
@@ -138,14 +146,22 @@ impl PsiSums {
             grad: KernelGrad::zeros(n_inducing, dim_in, n_params),
             pairs: vec![0.0; tri::packed_len(n_inducing) + PAD],
             points: Aligned::zeros(dim_in * row_len(n_inducing)),
-            midpoints: Aligned::zeros(dim_in * (tri::packed_len(n_inducing) + PAD)),
-            scratch: Mat::default(),
+            midpoints: Aligned::zeros(dim_in * triangle_len(n_inducing)),
+            ..Self::default()
         }
     }
 
     /// The same for a layer whose inputs are known, which has no Ψ₂.
     pub fn without_pairs(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
         Self { grad: KernelGrad::zeros(n_inducing, dim_in, n_params), ..Self::default() }
+    }
+
+    /// Room for sums over known inputs, if there is to be any.
+    pub(crate) fn expect_known(&mut self, n_inducing: usize, dim_in: usize) {
+        if self.moment.rows() < n_inducing {
+            self.moment.reset(n_inducing, dim_in + 1);
+            self.squares.resize(dim_in, 0.0);
+        }
     }
 
     /// Sets everything to zero, keeping the allocations.
@@ -155,6 +171,8 @@ impl PsiSums {
         self.pairs.fill(0.0);
         self.points.fill(0.0);
         self.midpoints.fill(0.0);
+        self.moment.fill_zero();
+        self.squares.fill(0.0);
     }
 
     /// Adds another block's sums.
@@ -163,6 +181,9 @@ impl PsiSums {
         axpy(1.0, &other.pairs, &mut self.pairs);
         axpy(1.0, &other.points, &mut self.points);
         axpy(1.0, &other.midpoints, &mut self.midpoints);
+        self.expect_known(other.moment.rows(), other.squares.len());
+        axpy(1.0, other.moment.as_slice(), self.moment.as_mut_slice());
+        axpy(1.0, &other.squares, &mut self.squares);
     }
 }
 
@@ -366,6 +387,12 @@ impl Law for Kernel {
 /// Length of a row of M numbers in a table: whole vectors, and room for one more.
 pub(crate) fn row_len(m: usize) -> usize {
     m.next_multiple_of(PAD) + PAD
+}
+
+/// Length of a packed triangle in a table: whole vectors, so that the next one begins at a cache line too, and room for
+/// one more.
+pub(crate) fn triangle_len(m: usize) -> usize {
+    row_len(tri::packed_len(m))
 }
 
 /// The blocks of a law of Σ_q (x_q − x'_q)²/ℓ_q² and a signal variance: lengthscales, then the variance.

@@ -7,6 +7,7 @@
 use super::{Inputs, Layer, LayerGrad, LayerSums};
 use crate::error::Result;
 use crate::kernel::{Law, PsiTables};
+use crate::linalg::transpose::transpose_into;
 use crate::linalg::{Cholesky, Jitter, Mat};
 
 /// The inducing inputs of a layer with everything derived from them and the kernel; refilled once per step.
@@ -56,7 +57,7 @@ impl Inducing {
         if inputs == Inputs::Random {
             self.chol.inverse_into(&mut self.kzz_inv);
         }
-        self.chol.l_inv().transpose_into(&mut self.l_inv_t);
+        transpose_into(self.chol.l_inv(), &mut self.l_inv_t);
         Ok(())
     }
 

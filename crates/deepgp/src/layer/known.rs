@@ -8,8 +8,7 @@
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR, Wanted};
 use crate::kernel::Law;
 use crate::linalg::tile::{Left, Part, product};
-use crate::linalg::{Mat, dot};
-use crate::simd::wide;
+use crate::linalg::{Mat, mul_vec, row_dots};
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]
@@ -18,8 +17,10 @@ pub struct KnownTape {
     k: Mat,
     /// tᵀ, N × M.
     t: Mat,
-    /// tᵀS per output, N × M.
-    t_s: Vec<Mat>,
+    /// tᵀ(S − I) per output, N × M.
+    t_c: Vec<Mat>,
+    /// A number per point: tᵀμ, then tᵀ(S − I) t.
+    dots: Vec<f64>,
     /// Output means, N × D_out.
     pub mean: Mat,
     /// Output variances with noise, N × D_out.
@@ -42,18 +43,19 @@ impl KnownTape {
         self.var.reshape(n_rows, d_out);
         self.floored.clear();
         self.floored.resize(n_rows * d_out, false);
-        self.t_s.resize_with(d_out, Mat::default);
-        for (t_s, s) in self.t_s.iter_mut().zip(&projection.cov) {
-            product(t_s, false, Left::plain(&self.t, Part::Full), (s, Part::Full), Part::Full);
-        }
-        for n in 0..n_rows {
-            let (t, k_xx) = (self.t.row(n), layer.kernel.diag(x.row(n)));
-            let known = dot(t, t);
-            for d in 0..d_out {
-                // m = tᵀμ,   v = k_xx − tᵀt + tᵀS t
-                self.mean[(n, d)] = dot(t, projection.mean.row(d));
-                let v = k_xx - known + dot(t, self.t_s[d].row(n));
-                let floor = VARIANCE_FLOOR * k_xx;
+        self.t_c.resize_with(d_out, Mat::default);
+        self.dots.resize(n_rows, 0.0);
+        for d in 0..d_out {
+            // m = tᵀμ
+            mul_vec(&self.t, Part::Full, projection.mean.row(d), &mut self.dots);
+            self.dots.iter().enumerate().for_each(|(n, m)| self.mean[(n, d)] = *m);
+            // v = k_xx + tᵀ(S − I) t
+            let (t, t_c) = (&self.t, &mut self.t_c[d]);
+            product(t_c, false, Left::plain(t, Part::Full), (&projection.excess[d], Part::Full), Part::Full);
+            row_dots(t, t_c, &mut self.dots);
+            for (n, excess) in self.dots.iter().enumerate() {
+                let k_xx = layer.kernel.diag(x.row(n));
+                let (v, floor) = (k_xx + excess, VARIANCE_FLOOR * k_xx);
                 // Written so that NaN stays NaN.
                 let below = v < floor;
                 self.floored[n * d_out + d] = below;
@@ -89,30 +91,25 @@ impl KnownTape {
         product(&mut sums.a, true, Left::transposed(mean_bar, full), (t, full), full);
         // t̄ = mean_bar · μ, then 2 b (S − I) t
         product(&mut self.t_bar, false, Left::plain(mean_bar, full), (&projection.mean, full), full);
-        let Second::Known { curvature, cov, cross } = &mut sums.second else {
+        let Second::Known { outer, wanted: found, cross } = &mut sums.second else {
             unreachable!("the sums of the first layer are those of known inputs");
         };
+        *found = wanted;
         for d in 0..d_out {
             let floored = &self.floored;
             let passed = |n: usize| if floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
             for n in 0..n_rows {
                 sums.noise_var += var_bar[(n, d)];
                 sums.floored += usize::from(floored[n * d_out + d]);
-                let (twice_b, entries) = (2.0 * passed(n), self.t_s[d].row(n).iter().zip(t.row(n)));
-                let entries = self.t_bar.row_mut(n).iter_mut().zip(entries);
-                wide(|| entries.for_each(|(bar, (t_s, t))| *bar += twice_b * (t_s - t)));
             }
-            let second = match wanted {
+            self.t_bar.add_scaled_rows(&self.t_c[d], |n| 2.0 * passed(n));
+            match wanted {
                 Wanted::Sites => {
-                    weigh(&mut self.weighted, t, |n| mean_bar[(n, d)] * mean_bar[(n, d)] - 2.0 * passed(n));
-                    &mut curvature[d]
+                    self.weighted.set_scaled_rows(t, |n| mean_bar[(n, d)] * mean_bar[(n, d)] - 2.0 * passed(n));
                 }
-                Wanted::Gradient => {
-                    weigh(&mut self.weighted, t, passed);
-                    &mut cov[d]
-                }
-            };
-            product(second, true, Left::transposed(&self.weighted, full), (t, full), Part::Upper);
+                Wanted::Gradient => self.weighted.set_scaled_rows(t, passed),
+            }
+            product(&mut outer[d], true, Left::transposed(&self.weighted, full), (t, full), Part::Upper);
         }
         product(cross, true, Left::transposed(&self.t_bar, full), (t, full), Part::Lower);
         product(&mut self.k_bar, false, Left::plain(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
@@ -121,14 +118,5 @@ impl KnownTape {
             let passed = |d: usize| if self.floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
             layer.kernel.diag_adjoint(x.row(n), (0..d_out).map(passed).sum(), None, &mut sums.psi.grad.params);
         }
-    }
-}
-
-/// The rows of `t`, each times its weight.
-fn weigh(out: &mut Mat, t: &Mat, weight: impl Fn(usize) -> f64) {
-    out.reshape(t.rows(), t.cols());
-    for n in 0..t.rows() {
-        let (w, entries) = (weight(n), out.row_mut(n).iter_mut().zip(t.row(n)));
-        wide(|| entries.for_each(|(out, t)| *out = w * t));
     }
 }

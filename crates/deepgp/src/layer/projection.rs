@@ -5,19 +5,21 @@
 //! ```
 //! N(μ, S) is the cavity in training and the posterior in prediction: both come here.
 
-use super::{Inducing, Inputs, LayerSums, Second};
+use super::{Inducing, Inputs, LayerSums, Second, Wanted};
 use crate::gauss::{Moments, MomentsBar};
-use crate::linalg::tile::{Left, Part, mirror, product};
-use crate::linalg::{Mat, axpy, dot, tri};
+use crate::linalg::tile::{Left, Part, product};
+use crate::linalg::transpose::mirror;
+use crate::linalg::{Mat, axpy, mul_vec, tri};
 use crate::simd::{PAD, wide};
 
-/// N(μ, S) of each output of a layer and, where inputs are random, A and B; kept and refilled from step to step.
+/// What propagation needs of N(μ, S) of each output: μ and S − I and, where inputs are random, A and B; kept and refilled
+/// from step to step.
 #[derive(Debug, Clone, Default)]
 pub struct Projection {
     /// μ, one row of M per output.
     pub mean: Mat,
-    /// S, M × M per output.
-    pub cov: Vec<Mat>,
+    /// S − I, M × M per output.
+    pub excess: Vec<Mat>,
     /// A, one row of M per output.
     pub a: Mat,
     /// B as packed weights, off-diagonal entries doubled, so that ⟨B, Ψ₂⟩ is a plain dot product with a packed Ψ₂;
@@ -58,10 +60,11 @@ impl Projection {
     /// ```
     pub fn refill(&mut self, inducing: &Inducing, inputs: Inputs, q: &[Moments]) {
         self.mean.reshape(q.len(), inducing.kzz.rows());
-        self.cov.resize_with(q.len(), Mat::default);
-        for (d, q) in q.iter().enumerate() {
+        self.excess.resize_with(q.len(), Mat::default);
+        for (d, (q, excess)) in q.iter().zip(&mut self.excess).enumerate() {
             self.mean.row_mut(d).copy_from_slice(&q.mean);
-            self.cov[d].clone_from(&q.cov);
+            excess.clone_from(&q.cov);
+            (0..q.mean.len()).for_each(|i| excess[(i, i)] -= 1.0);
         }
         if inputs == Inputs::Known {
             return;
@@ -79,7 +82,6 @@ impl Projection {
             }
             let c = &mut self.c;
             product(c, false, Left::transposed(&self.e, Part::Upper), (&self.e, Part::Lower), Part::Upper);
-            mirror(c, Part::Upper);
             c.add_scaled(-1.0, &inducing.kzz_inv);
             // B = C + A Aᵀ, packed with off-diagonal entries doubled
             let (a, b) = (self.a.row(d), &mut self.b[d]);
@@ -112,15 +114,15 @@ impl Projection {
             bar.log_partition = 0.0;
             bar.mean.clear();
             match &sums.second {
-                Second::Known { curvature, cov, .. } => {
+                Second::Known { outer, wanted, .. } => {
                     bar.mean.extend_from_slice(sums.a.row(d));
-                    for (out, sum) in [(p, &curvature[d]), (&mut bar.cov, &cov[d])] {
-                        out.clone_from(sum);
-                        mirror(out, Part::Upper);
-                    }
+                    let out = if *wanted == Wanted::Sites { p } else { &mut bar.cov };
+                    out.clone_from(&outer[d]);
+                    mirror(out, Part::Upper);
                 }
                 Second::Random { outer, c } => {
-                    bar.mean.extend((0..m).map(|i| dot(&l_inv.row(i)[..=i], &sums.a.row(d)[..=i])));
+                    bar.mean.resize(m, 0.0);
+                    mul_vec(l_inv, Part::Lower, sums.a.row(d), &mut bar.mean);
                     full.reshape(m, m);
                     tri::unpack(&c[d], full);
                     whiten(inducing, full, half, &mut bar.cov);

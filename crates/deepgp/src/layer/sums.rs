@@ -1,6 +1,6 @@
 //! Sums over points that a layer's adjoint and its site updates need: all that a block of points leaves behind.
 
-use super::{Inputs, Layer};
+use super::{Inputs, Layer, Wanted};
 use crate::kernel::{KernelGrad, PsiSums};
 use crate::linalg::{Mat, axpy, tri};
 use crate::param::Parameters;
@@ -50,10 +50,10 @@ pub struct LayerSums {
 pub enum Second {
     /// Of known inputs.
     Known {
-        /// Σ P = Σ (a² − 2b) t tᵀ, M × M per output; the upper triangle has meaning.
-        curvature: Vec<Mat>,
-        /// S̄ = Σ b t tᵀ, M × M per output; the upper triangle has meaning.
-        cov: Vec<Mat>,
+        /// Σ P = Σ (a² − 2b) t tᵀ or S̄ = Σ b t tᵀ, M × M per output; the upper triangle has meaning.
+        outer: Vec<Mat>,
+        /// Which of the two it is.
+        wanted: Wanted,
         /// Σ t̄ tᵀ = −LᵀL̄, M × M; the lower triangle has meaning.
         cross: Mat,
     },
@@ -73,7 +73,7 @@ impl LayerSums {
         let squares = || vec![Mat::zeros(m, m); d_out];
         let (second, psi) = match inputs {
             Inputs::Known => (
-                Second::Known { curvature: squares(), cov: squares(), cross: Mat::zeros(m, m) },
+                Second::Known { outer: squares(), wanted: Wanted::Sites, cross: Mat::zeros(m, m) },
                 PsiSums::without_pairs(m, layer.dim_in(), layer.kernel.n_params()),
             ),
             Inputs::Random => (
@@ -88,8 +88,8 @@ impl LayerSums {
     pub fn clear(&mut self) {
         self.a.fill_zero();
         match &mut self.second {
-            Second::Known { curvature, cov, cross } => {
-                curvature.iter_mut().chain(cov).for_each(Mat::fill_zero);
+            Second::Known { outer, cross, .. } => {
+                outer.iter_mut().for_each(Mat::fill_zero);
                 cross.fill_zero();
             }
             Second::Random { outer, c } => {
@@ -106,10 +106,10 @@ impl LayerSums {
     pub fn add(&mut self, other: &LayerSums) {
         self.a.add_scaled(1.0, &other.a);
         match (&mut self.second, &other.second) {
-            (Second::Known { curvature, cov, cross }, Second::Known { curvature: p, cov: s, cross: x }) => {
-                add_all(curvature, p);
-                add_all(cov, s);
+            (Second::Known { outer, wanted, cross }, Second::Known { outer: o, wanted: w, cross: x }) => {
+                add_all(outer, o);
                 cross.add_scaled(1.0, x);
+                *wanted = *w;
             }
             (Second::Random { outer, c }, Second::Random { outer: o, c: other }) => {
                 add_all(outer, o);

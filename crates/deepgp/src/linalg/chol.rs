@@ -1,9 +1,10 @@
 //! Cholesky factors with recorded jitter, and what is asked of them: inverse, log determinant, adjoint.
 
 use super::Mat;
-use super::tile::{Left, Part, cholesky_upper, mirror, product, solve_lower_in_place};
+use super::tile::{Left, Part, cholesky_upper, product, solve_lower_in_place};
+use super::transpose::{mirror, symmetrise};
 use crate::error::{Error, Result};
-use crate::simd::{all_finite, wide};
+use crate::simd::{PAD, all_finite, wide};
 
 /// What is added to the diagonal of a Gram matrix before it is factored.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -136,11 +137,15 @@ impl Cholesky {
     fn factor(&mut self, k: &Mat, scale: f64, shift: f64) -> std::result::Result<(), usize> {
         let m = k.rows();
         self.u.reshape(m, m);
-        let entries = self.u.as_mut_slice().iter_mut().zip(k.as_slice());
-        wide(|| entries.for_each(|(u, k)| *u = scale * k));
-        for i in 0..m {
-            self.u[(i, i)] += shift;
-        }
+        let rows = self.u.as_mut_slice().chunks_exact_mut(m.max(1)).zip(k.as_slice().chunks_exact(m.max(1)));
+        wide(|| {
+            for (i, (u, k)) in rows.enumerate() {
+                // Only the upper triangle is read; from a whole vector on.
+                let from = i / PAD * PAD;
+                u[from..].iter_mut().zip(&k[from..]).for_each(|(u, k)| *u = scale * k);
+                u[i] += shift;
+            }
+        });
         cholesky_upper(&mut self.u, &mut self.inv_diag)?;
         self.l_inv.reset(m, m);
         for i in 0..m {
@@ -203,20 +208,20 @@ impl Cholesky {
     /// The same from Φ = LᵀL̄, whose lower triangle is read; `phi` and `half` are destroyed.
     ///
     /// ```text
-    /// K̄ = ½ L⁻ᵀ (Φ + Φᵀ) L⁻¹,   Φ = lower triangle of LᵀL̄ with its diagonal halved
+    /// K̄ = ½ (Y + Yᵀ),   Y = L⁻ᵀ Φ L⁻¹,   Φ = lower triangle of LᵀL̄ with its diagonal halved
     /// ```
     /// A jitter that scales with the diagonal of K passes its share on.
     /// Reference: Murray (2016), Differentiation of the Cholesky decomposition, eq. 10.
     pub fn adjoint_whitened(&self, phi: &mut Mat, half: &mut Mat, k_bar: &mut Mat) {
         let m = self.u.rows();
-        // ½ (Φ + Φᵀ): the diagonal of Φ is halved, so the sum has it once.
         for i in 0..m {
-            phi.row_mut(i)[..=i].iter_mut().for_each(|v| *v *= 0.5);
+            let row = &mut phi.row_mut(i)[i..];
+            row[0] *= 0.5;
+            row[1..].fill(0.0);
         }
-        mirror(phi, Part::Lower);
-        product(half, false, Left::plain(phi, Part::Full), (&self.l_inv, Part::Lower), Part::Full);
-        product(k_bar, false, Left::transposed(&self.l_inv, Part::Upper), (half, Part::Full), Part::Upper);
-        mirror(k_bar, Part::Upper);
+        product(half, false, Left::plain(phi, Part::Lower), (&self.l_inv, Part::Lower), Part::Full);
+        product(k_bar, false, Left::transposed(&self.l_inv, Part::Upper), (half, Part::Lower), Part::Full);
+        symmetrise(k_bar);
         if let Jitter::Relative(e) = self.jitter {
             let share = e * (0..m).map(|i| k_bar[(i, i)]).sum::<f64>() / m as f64;
             for i in 0..m {

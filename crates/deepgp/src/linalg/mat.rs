@@ -1,6 +1,8 @@
 //! A dense row-major matrix: the one container for tables and matrices in this crate.
 
+use super::transpose::transpose_into;
 use crate::error::{Error, Result};
+use crate::simd::wide;
 use std::ops::{Index, IndexMut};
 
 /// Dense `rows × cols` matrix of `f64`, row by row in one allocation.
@@ -187,18 +189,8 @@ impl Mat {
     /// The transpose, copied.
     pub fn transpose(&self) -> Self {
         let mut out = Self::default();
-        self.transpose_into(&mut out);
+        transpose_into(self, &mut out);
         out
-    }
-
-    /// The transpose, into existing memory.
-    pub fn transpose_into(&self, out: &mut Mat) {
-        out.reset(self.cols, self.rows);
-        for (i, row) in self.data.chunks_exact(self.cols.max(1)).enumerate() {
-            for (j, v) in row.iter().enumerate() {
-                out.data[j * self.rows + i] = *v;
-            }
-        }
     }
 
     /// `self += scale * other`, entry by entry.
@@ -208,6 +200,33 @@ impl Mat {
     pub fn add_scaled(&mut self, scale: f64, other: &Mat) {
         assert_eq!((self.rows, self.cols), (other.rows, other.cols), "shapes must agree");
         crate::simd::axpy(scale, &other.data, &mut self.data);
+    }
+
+    /// `self += diag(weight) · other`: every row of `other` times its weight.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn add_scaled_rows(&mut self, other: &Mat, weight: impl Fn(usize) -> f64) {
+        assert_eq!((self.rows, self.cols), (other.rows, other.cols), "shapes must agree");
+        let rows = self.data.chunks_exact_mut(self.cols.max(1)).zip(other.data.chunks_exact(self.cols.max(1)));
+        wide(|| {
+            for (n, (mine, theirs)) in rows.enumerate() {
+                let weight = weight(n);
+                mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += weight * theirs);
+            }
+        });
+    }
+
+    /// Becomes `diag(weight) · other`, keeping its allocation.
+    pub fn set_scaled_rows(&mut self, other: &Mat, weight: impl Fn(usize) -> f64) {
+        self.reshape(other.rows, other.cols);
+        let rows = self.data.chunks_exact_mut(self.cols.max(1)).zip(other.data.chunks_exact(self.cols.max(1)));
+        wide(|| {
+            for (n, (mine, theirs)) in rows.enumerate() {
+                let weight = weight(n);
+                mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = weight * theirs);
+            }
+        });
     }
 
     /// Checks that there is at least one row and column and that every entry is finite.

@@ -4,7 +4,9 @@ mod chol;
 mod dense;
 pub(crate) mod hermite;
 mod mat;
+mod rows;
 pub mod tile;
+pub mod transpose;
 pub mod tri;
 
 pub use crate::simd::{axpy, dot, sum};
@@ -13,3 +15,4 @@ pub use chol::{Cholesky, Jitter};
 pub use dense::{Op, mul, symmetric_eigen};
 pub use hermite::GaussHermite;
 pub use mat::Mat;
+pub use rows::{mul_vec, row_dots};

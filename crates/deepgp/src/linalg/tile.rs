@@ -90,25 +90,6 @@ pub fn product(out: &mut Mat, add: bool, a: Left<'_>, b: (&Mat, Part), part: Par
     unsafe { run(job) }
 }
 
-/// Copies the given half of a square matrix over the other.
-///
-/// # Panics
-/// If the matrix is not square.
-pub fn mirror(a: &mut Mat, from: Part) {
-    let m = a.rows();
-    assert_eq!(m, a.cols(), "the matrix must be square");
-    let data = a.as_mut_slice();
-    for i in 1..m {
-        // Row i and what is above it: data[i·m + j] and data[j·m + i], j < i.
-        let (above, row) = data.split_at_mut(i * m);
-        let column = above[i..].iter_mut().step_by(m);
-        match from {
-            Part::Lower => column.zip(row.iter()).for_each(|(upper, lower)| *upper = *lower),
-            Part::Upper | Part::Full => column.zip(row.iter_mut()).for_each(|(upper, lower)| *lower = *upper),
-        }
-    }
-}
-
 /// Factors A = UᵀU in place: reads the upper triangle of `a`, leaves U there; `inv_diag` receives 1/U_ii.
 ///
 /// Entries below the diagonal are destroyed. Cost: M³/3 flops.
@@ -457,7 +438,7 @@ impl Job for Factor {
                             if tile == 0 {
                                 // The block on the diagonal: factor it by scalars before its rows are solved.
                                 store::<L, $r, $c>(acc, a.add(i * m + j), m, tail);
-                                factor_block(a.add(i * m + i), m, $r, inv_diag.add(i)).map_err(|r| i + r)?;
+                                factor_block::<$r>(a.add(i * m + i), m, inv_diag.add(i)).map_err(|r| i + r)?;
                             }
                             substitute::<L, $r, $c>(&mut acc, a.add(i * m + i), m, inv_diag.add(i));
                             if tile == 0 {
@@ -478,30 +459,34 @@ impl Job for Factor {
 }
 
 /// Factors the R × R block at `a` in place (upper triangle), scalar by scalar.
+///
+/// First as UᵀD⁻¹U with the pivots D on the diagonal of U: a pivot then waits for a division of the last, not for its root.
 #[inline(always)]
-unsafe fn factor_block(a: *mut f64, stride: usize, rows: usize, inv_diag: *mut f64) -> Result<(), usize> {
+unsafe fn factor_block<const R: usize>(a: *mut f64, stride: usize, inv_diag: *mut f64) -> Result<(), usize> {
     // SAFETY: passed on to the caller.
     unsafe {
-        for r in 0..rows {
-            let mut pivot = *a.add(r * stride + r);
-            for s in 0..r {
-                let u = *a.add(s * stride + r);
-                pivot -= u * u;
-            }
+        let mut block = save_block::<R>(a, stride);
+        for r in 0..R {
+            let pivot = block[r][r];
             if !(pivot > 0.0 && pivot.is_finite()) {
                 return Err(r);
             }
-            let root = pivot.sqrt();
-            *a.add(r * stride + r) = root;
-            *inv_diag.add(r) = 1.0 / root;
-            for c in r + 1..rows {
-                let mut value = *a.add(r * stride + c);
-                for s in 0..r {
-                    value -= *a.add(s * stride + r) * *a.add(s * stride + c);
+            let inverse = 1.0 / pivot;
+            for s in r + 1..R {
+                let share = block[r][s] * inverse;
+                for c in s..R {
+                    block[s][c] -= share * block[r][c];
                 }
-                *a.add(r * stride + c) = value / root;
             }
         }
+        for (r, row) in block.iter_mut().enumerate() {
+            let root = row[r].sqrt();
+            let inverse = 1.0 / root;
+            *inv_diag.add(r) = inverse;
+            row[r] = root;
+            row[r + 1..].iter_mut().for_each(|u| *u *= inverse);
+        }
+        restore_block::<R>(a, stride, &block);
         Ok(())
     }
 }
@@ -513,7 +498,7 @@ unsafe fn save_block<const R: usize>(a: *const f64, stride: usize) -> [[f64; R];
     std::array::from_fn(|r| std::array::from_fn(|c| unsafe { *a.add(r * stride + c) }))
 }
 
-/// Puts the upper triangle of a block back: substitution gives it only up to rounding.
+/// Puts the upper triangle of a block back: it is what is asked for, and substitution gives it only up to rounding.
 #[inline(always)]
 unsafe fn restore_block<const R: usize>(a: *mut f64, stride: usize, block: &[[f64; R]; R]) {
     for (r, row) in block.iter().enumerate() {

@@ -56,12 +56,13 @@ impl Adam {
         assert_eq!((theta.len(), gradient.len()), (self.m.len(), self.m.len()), "lengths must agree");
         self.t = self.t.saturating_add(1);
         let (c1, c2) = (1.0 - BETA1.powi(self.t), 1.0 - BETA2.powi(self.t));
+        let (rate, inv_c2) = (learning_rate / c1, 1.0 / c2);
         let entries = theta.iter_mut().zip(gradient).zip(&mut self.m).zip(&mut self.v);
         crate::simd::wide(|| {
             entries.for_each(|(((theta, g), m), v)| {
                 *m = BETA1 * *m + (1.0 - BETA1) * g;
                 *v = BETA2 * *v + (1.0 - BETA2) * g * g;
-                *theta -= learning_rate * (*m / c1) / ((*v / c2).sqrt() + EPSILON);
+                *theta -= rate * *m / ((*v * inv_c2).sqrt() + EPSILON);
             });
         });
     }

@@ -98,6 +98,19 @@ impl Lanes for Avx2 {
         }
     }
 
+    #[inline(always)]
+    unsafe fn transpose(from: *const f64, from_stride: usize, to: *mut f64, to_stride: usize) {
+        unsafe {
+            let row: [__m256d; 4] = std::array::from_fn(|i| _mm256_loadu_pd(from.add(i * from_stride)));
+            let (even, odd) = (_mm256_unpacklo_pd(row[0], row[1]), _mm256_unpackhi_pd(row[0], row[1]));
+            let (even_below, odd_below) = (_mm256_unpacklo_pd(row[2], row[3]), _mm256_unpackhi_pd(row[2], row[3]));
+            _mm256_storeu_pd(to, _mm256_permute2f128_pd(even, even_below, 0x20));
+            _mm256_storeu_pd(to.add(to_stride), _mm256_permute2f128_pd(odd, odd_below, 0x20));
+            _mm256_storeu_pd(to.add(2 * to_stride), _mm256_permute2f128_pd(even, even_below, 0x31));
+            _mm256_storeu_pd(to.add(3 * to_stride), _mm256_permute2f128_pd(odd, odd_below, 0x31));
+        }
+    }
+
     /// eˣ = 2ᵏ (1 + r p(r)),   k = round(x/ln 2),   r = x − k ln 2.
     #[inline(always)]
     unsafe fn exp(x: __m256d) -> __m256d {

@@ -94,6 +94,27 @@ impl Lanes for Avx512 {
         }
     }
 
+    #[inline(always)]
+    unsafe fn transpose(from: *const f64, from_stride: usize, to: *mut f64, to_stride: usize) {
+        unsafe {
+            let row: [__m512d; 8] = std::array::from_fn(|i| _mm512_loadu_pd(from.add(i * from_stride)));
+            // Pairs of rows: columns 0 2 4 6 of both, and columns 1 3 5 7.
+            let even: [__m512d; 4] = std::array::from_fn(|k| _mm512_unpacklo_pd(row[2 * k], row[2 * k + 1]));
+            let odd: [__m512d; 4] = std::array::from_fn(|k| _mm512_unpackhi_pd(row[2 * k], row[2 * k + 1]));
+            for (first, [a, b, c, d]) in [even, odd].into_iter().enumerate() {
+                // Then 128-bit quarters, each a pair of numbers of one column.
+                let (low, high) =
+                    (_mm512_shuffle_f64x2(a, b, 0b10_00_10_00), _mm512_shuffle_f64x2(c, d, 0b10_00_10_00));
+                _mm512_storeu_pd(to.add(first * to_stride), _mm512_shuffle_f64x2(low, high, 0b10_00_10_00));
+                _mm512_storeu_pd(to.add((first + 4) * to_stride), _mm512_shuffle_f64x2(low, high, 0b11_01_11_01));
+                let (low, high) =
+                    (_mm512_shuffle_f64x2(a, b, 0b11_01_11_01), _mm512_shuffle_f64x2(c, d, 0b11_01_11_01));
+                _mm512_storeu_pd(to.add((first + 2) * to_stride), _mm512_shuffle_f64x2(low, high, 0b10_00_10_00));
+                _mm512_storeu_pd(to.add((first + 6) * to_stride), _mm512_shuffle_f64x2(low, high, 0b11_01_11_01));
+            }
+        }
+    }
+
     /// eˣ = 2^⌊k/16⌋ · T[k mod 16] · (1 + p(r)),   k = round(16 x/ln 2),   r = x − k ln 2/16.
     #[inline(always)]
     unsafe fn exp(x: __m512d) -> __m512d {

@@ -58,6 +58,8 @@ pub(crate) trait Lanes: Copy {
     unsafe fn sum(v: Self::V) -> f64;
     /// Sums of the lanes of four vectors.
     unsafe fn sum4(v: [Self::V; 4]) -> [f64; 4];
+    /// Transposes an N × N block: `to[j · to_stride + i] = from[i · from_stride + j]`; the two may be the same block.
+    unsafe fn transpose(from: *const f64, from_stride: usize, to: *mut f64, to_stride: usize);
     /// eˣ, to 2 ulp where it is a normal number; 0 or nearly 0 below −707.5, infinity above 709.7 or where it overflows, NaN for NaN.
     unsafe fn exp(v: Self::V) -> Self::V;
 }

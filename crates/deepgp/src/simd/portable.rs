@@ -81,6 +81,15 @@ impl Lanes for Portable {
         v.map(|v| (v[0] + v[2]) + (v[1] + v[3]))
     }
     #[inline(always)]
+    unsafe fn transpose(from: *const f64, from_stride: usize, to: *mut f64, to_stride: usize) {
+        unsafe {
+            let row: [[f64; 4]; 4] = std::array::from_fn(|i| Self::load(from.add(i * from_stride)));
+            for j in 0..4 {
+                Self::store(to.add(j * to_stride), std::array::from_fn(|i| row[i][j]));
+            }
+        }
+    }
+    #[inline(always)]
     unsafe fn exp(v: [f64; 4]) -> [f64; 4] {
         v.map(exp)
     }

@@ -1,0 +1,107 @@
+//! Dot products of many rows at a time.
+
+use super::Mat;
+use super::tile::Part;
+use crate::simd::{Job, Lanes, run};
+
+/// `out = A x` for A with entries in `part`; beyond it A must be zero.
+///
+/// # Panics
+/// If the sizes do not fit.
+pub fn mul_vec(a: &Mat, part: Part, x: &[f64], out: &mut [f64]) {
+    assert_eq!((a.rows(), a.cols()), (out.len(), x.len()), "sizes must agree");
+    let job = RowDots { size: (a.rows(), a.cols()), part, a: a.as_slice().as_ptr(), b: x.as_ptr(), b_stride: 0, out };
+    // SAFETY: the pointers cover as many numbers, as just checked.
+    unsafe { run(job) }
+}
+
+/// `out_i = Σ_j a_ij b_ij`.
+///
+/// # Panics
+/// If the sizes differ.
+pub fn row_dots(a: &Mat, b: &Mat, out: &mut [f64]) {
+    let size = (a.rows(), a.cols());
+    assert_eq!((size, size.0), ((b.rows(), b.cols()), out.len()), "sizes must agree");
+    let (a, b, b_stride) = (a.as_slice().as_ptr(), b.as_slice().as_ptr(), size.1);
+    // SAFETY: as above.
+    unsafe { run(RowDots { size, part: Part::Full, a, b, b_stride, out }) }
+}
+
+/// Rows that are summed together.
+const TOGETHER: usize = 4;
+
+/// The dot product of each row of A with the row of B `b_stride` numbers after the last one.
+struct RowDots<'a> {
+    size: (usize, usize),
+    part: Part,
+    a: *const f64,
+    b: *const f64,
+    b_stride: usize,
+    out: &'a mut [f64],
+}
+
+impl Job for RowDots<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let (rows, cols) = self.size;
+        for (i, out) in self.out.chunks_mut(TOGETHER).enumerate() {
+            let i = i * TOGETHER;
+            let columns = match self.part {
+                Part::Lower => 0..(i + TOGETHER).min(cols),
+                Part::Upper => i.min(cols)..cols,
+                Part::Full => 0..cols,
+            };
+            // SAFETY: passed on to the caller. Rows beyond the last are the last again.
+            unsafe {
+                let row: [usize; TOGETHER] = std::array::from_fn(|r| (i + r).min(rows - 1));
+                let mut acc = [L::splat(0.0); TOGETHER];
+                for j in columns.clone().step_by(L::N) {
+                    let left = columns.end - j;
+                    let load = |p: *const f64| if left < L::N { L::load_part(p, left) } else { L::load(p) };
+                    for (acc, row) in acc.iter_mut().zip(row) {
+                        let (a, b) = (self.a.add(row * cols + j), self.b.add(row * self.b_stride + j));
+                        *acc = L::mul_add(load(a), load(b), *acc);
+                    }
+                }
+                out.copy_from_slice(&L::sum4(acc)[..out.len()]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::forced::on_each;
+
+    #[test]
+    fn products_of_rows_on_every_instruction_set() {
+        on_each(|isa| {
+            for (rows, cols) in [(1, 1), (3, 5), (4, 8), (9, 17), (50, 50), (50, 2)] {
+                for part in [Part::Full, Part::Lower, Part::Upper] {
+                    let inside = |i: usize, j: usize| match part {
+                        Part::Full => true,
+                        Part::Lower => j <= i,
+                        Part::Upper => j >= i,
+                    };
+                    let a =
+                        Mat::from_fn(rows, cols, |i, j| if inside(i, j) { ((7 * i + j) as f64).sin() } else { 0.0 });
+                    let x: Vec<f64> = (0..cols).map(|j| (j as f64).cos()).collect();
+                    let mut found = vec![0.0; rows];
+                    mul_vec(&a, part, &x, &mut found);
+                    for i in 0..rows {
+                        let expected: f64 = a.row(i).iter().zip(&x).map(|(a, x)| a * x).sum();
+                        assert!((found[i] - expected).abs() < 1e-13, "{isa:?} {rows} × {cols} {part:?}");
+                    }
+                    row_dots(&a, &a, &mut found);
+                    for i in 0..rows {
+                        let expected: f64 = a.row(i).iter().map(|a| a * a).sum();
+                        assert!((found[i] - expected).abs() < 1e-13, "{isa:?} {rows} × {cols}");
+                    }
+                }
+            }
+        });
+    }
+}
