@@ -547,6 +547,8 @@ mod tests {
             (12, 2, 3, 4, false),
             (32, 2, 2, 4, true),
             (50, 2, 1, 4, false),
+            (20, 5, 2, 6, true),
+            (33, 8, 1, 9, false),
         ] {
             let law = Eq { lengthscale: (0..dim).map(|_| 0.5 + rng.random::<f64>()).collect(), signal_var: 1.3 };
             let (z, mean) = (random(m, dim, &mut rng), random(n, dim, &mut rng));
