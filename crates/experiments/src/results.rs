@@ -264,10 +264,10 @@ impl<'a> Column<'a> {
     }
 
     /// Who is ahead on a task. A failed run has no score, and leaving it out would favour the column that it belongs to: of two
-    /// columns the one with more failed runs loses; if they have equally many, the others decide.
+    /// columns the one with the larger share of failed runs loses; if the shares are equal, the other runs decide.
     pub fn verdict(&self, other: &Column<'_>, task: &str, metric: Metric) -> Option<Verdict> {
         let (ours, theirs) = (self.runs(task)?, other.runs(task)?);
-        match ours.failed().cmp(&theirs.failed()) {
+        match ours.compare_failures(&theirs) {
             Ordering::Less => Some(Verdict::Win),
             Ordering::Greater => Some(Verdict::Loss),
             Ordering::Equal => Some(self.compare(other, task, metric)?.verdict(metric.larger_is_better()?)),
@@ -314,6 +314,11 @@ impl<'a> Runs<'a> {
         self.0.iter().filter(|run| run.result.scores.is_none()).count()
     }
 
+    /// Whether a smaller or larger share of these runs has failed than of others.
+    fn compare_failures(&self, other: &Runs<'_>) -> Ordering {
+        (self.failed() * other.count()).cmp(&(other.failed() * self.count()))
+    }
+
     /// Summary of a metric over the runs that have it.
     pub fn summary(&self, metric: Metric) -> Option<Summary> {
         Summary::of(&self.0.iter().filter_map(|run| metric.of(run)).collect::<Vec<f64>>())
@@ -339,17 +344,17 @@ impl Run {
     }
 }
 
-/// Ranks of columns by their means on a task, 1 for the best; a column with more failed runs stands behind those with fewer,
-/// equal means share their ranks. None unless every column has a mean.
-pub fn ranks(columns: &[Column<'_>], task: &str, metric: Metric) -> Option<Vec<f64>> {
+/// Ranks of columns by their means on a task, 1 for the best; a column with a larger share of failed runs stands behind those with
+/// a smaller one, equal means share their ranks. None unless every column has a mean.
+pub fn ranks<'a>(columns: &[Column<'a>], task: &str, metric: Metric) -> Option<Vec<f64>> {
     let larger = metric.larger_is_better()?;
-    let standing = |column: &Column<'_>| {
+    let standing = |column: &Column<'a>| {
         let runs = column.runs(task)?;
         let mean = runs.summary(metric)?.mean;
-        Some((runs.failed(), if larger { -mean } else { mean }))
+        Some((runs, if larger { -mean } else { mean }))
     };
-    let standings: Vec<(usize, f64)> = columns.iter().map(standing).collect::<Option<_>>()?;
-    Some(mid_ranks(&standings, |a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))))
+    let standings: Vec<(Runs<'a>, f64)> = columns.iter().map(standing).collect::<Option<_>>()?;
+    Some(mid_ranks(&standings, |a, b| a.0.compare_failures(&b.0).then(a.1.total_cmp(&b.1))))
 }
 
 /// Average rank of each column over the tasks on which all have means, and the number of these tasks.

@@ -11,6 +11,7 @@ use deepgp_experiments::present::{
 use deepgp_experiments::record::Line;
 use deepgp_experiments::stats::Verdict;
 use deepgp_experiments::{Error, Metric, Published, Results, average_ranks, ranks};
+use std::io::Write;
 use std::path::Path;
 
 const GP: &str = "[GP, 50]";
@@ -308,6 +309,16 @@ fn figures_have_what_they_should() {
 }
 
 #[test]
+fn of_many_searches_the_best_stands_out() {
+    let networks = ["gp", "1", "2", "3", "4", "5", "6", "7"];
+    let search = |network: &&str| Line::Search(common::search("s", "boston", &variant(network, 50, None)));
+    let results = Results::of(networks.iter().map(search)).expect("records");
+    let study = results.study("s").expect("it is there");
+    let svg = search_trace(study, &study.tasks).expect("a figure").figure.svg();
+    assert!(svg.contains("variant with the least loss") && svg.contains("other variants") && !svg.contains("[GP, 50]"));
+}
+
+#[test]
 fn lines_go_through_inducing_inputs_or_depths() {
     let mut records = Vec::new();
     for network in ["2", "2,2", "2,2,2", "50", "50,50", "8,8:linear", "8:linear", "3,2"] {
@@ -333,13 +344,15 @@ fn lines_go_through_inducing_inputs_or_depths() {
 }
 
 #[test]
-fn files_are_read_plain_and_overlapping() {
+fn files_are_read_plain_compressed_and_overlapping() {
     let folder = std::env::temp_dir().join(format!("deepgp-results-files-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let records = paper("paper", 4);
     std::fs::write(folder.join("a.jsonl"), lines(&records[..20])).expect("a file");
-    std::fs::write(folder.join("b.jsonl"), lines(&records[10..])).expect("a file");
-    let results = Results::read(&[folder.join("a.jsonl"), folder.join("b.jsonl")]).expect("records");
+    let file = std::fs::File::create(folder.join("b.jsonl.gz")).expect("a file");
+    let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    packed.write_all(lines(&records[10..]).as_bytes()).and_then(|()| packed.finish()).expect("a file");
+    let results = Results::read(&[folder.join("a.jsonl"), folder.join("b.jsonl.gz")]).expect("records");
     assert_eq!(results.study("paper").expect("it").all_runs().count(), 24);
     std::fs::remove_dir_all(folder).expect("a folder of our own");
 }

@@ -17,7 +17,8 @@ fn file_name(kind: &str, study: &str) -> String {
     format!("{kind}-{}", plain.collect::<String>())
 }
 
-/// What learning-rate searches of these tasks tried: a panel for each task; nothing without searches.
+/// What learning-rate searches of these tasks tried: a panel for each task; nothing without searches. Up to six variants have a
+/// colour each; of more, only the one with the least loss on each task stands out.
 pub fn search_trace(study: &StudyResults, tasks: &[String]) -> Option<Captioned> {
     let searches: Vec<&Search> = study.searches.iter().filter(|s| tasks.contains(&s.key.task)).collect();
     let mut variants: Vec<&str> = Vec::new();
@@ -26,18 +27,32 @@ pub fn search_trace(study: &StudyResults, tasks: &[String]) -> Option<Captioned>
             variants.push(&search.key.variant);
         }
     }
-    let loss = match searches.first()?.settings.criterion {
-        Criterion::Rmse => "log RMSE ratio",
-        Criterion::LogDensity => "loss (nats)",
+    let (label, meaning) = match searches.first()?.settings.criterion {
+        Criterion::Rmse => ("log RMSE ratio", "the logarithm of the RMSE relative to a constant model's"),
+        Criterion::LogDensity => ("loss (nats)", "the negative mean log density relative to a constant model's"),
     };
-    let mut figure =
-        Figure::new(file_name("search", &study.name), "The search for learning rates").columns(3).row_height(200.0);
-    figure = figure.shared_legend();
-    for task in tasks.iter().filter(|task| searches.iter().any(|s| s.key.task == **task)) {
-        let mut panel = Panel::new(task.as_str(), Axis::log("learning rate"), Axis::linear(loss));
-        for search in searches.iter().filter(|s| s.key.task == *task) {
-            let n = variants.iter().position(|v| *v == search.key.variant).unwrap_or(0);
-            panel.marks.extend(trace(search, n));
+    let mut figure = Figure::new(file_name("search", &study.name), "The search for learning rates")
+        .columns(3)
+        .row_height(200.0)
+        .shared_legend();
+    for task in tasks {
+        let mut of_task: Vec<&Search> = searches.iter().copied().filter(|s| s.key.task == *task).collect();
+        let Some(best) = of_task.iter().copied().min_by(|a, b| a.loss.total_cmp(&b.loss)) else { continue };
+        let mut panel = Panel::new(task.as_str(), Axis::log("learning rate"), Axis::linear(label));
+        if variants.len() > N_SERIES {
+            // The best one lies in front.
+            of_task.sort_by_key(|search| search.key == best.key);
+        }
+        for search in of_task {
+            let (ink, name) = if variants.len() <= N_SERIES {
+                let n = variants.iter().position(|variant| *variant == search.key.variant);
+                (Ink::Series(n.unwrap_or(0)), search.key.variant.as_str())
+            } else if search.key == best.key {
+                (Ink::Series(0), "variant with the least loss")
+            } else {
+                (Ink::Muted, "other variants")
+            };
+            panel.marks.extend(trace(search, ink, name));
         }
         figure.panels.push(panel);
     }
@@ -46,14 +61,10 @@ pub fn search_trace(study: &StudyResults, tasks: &[String]) -> Option<Captioned>
         let none = || Mark::points(Vec::new(), Vec::new()).ink(Ink::Muted).width(3.2).opacity(1.0);
         panel.marks.push(none().hollow().label("trial of the first design"));
         panel.marks.push(none().label("trial where most improvement was expected"));
-        panel.marks.push(Mark::new(deepgp_report::plot::Shape::Upright(f64::NAN)).dashed().label("chosen"));
+        panel.marks.push(Mark::upright(f64::NAN).label("chosen"));
     }
-    let relative = match searches.first()?.settings.criterion {
-        Criterion::Rmse => "the logarithm of the RMSE relative to a constant model's",
-        Criterion::LogDensity => "the negative mean log density relative to a constant model's",
-    };
     let caption = format!(
-        "Loss on held-out training rows against the learning rate: {relative}, so 0 is no better than a constant and lower is \
+        "Loss on held-out training rows against the learning rate: {meaning}, so 0 is no better than a constant and lower is \
          better. Rings are trials of the first design, discs those that the surrogate asked for; the broken line is the rate \
          that was chosen."
     );
@@ -61,8 +72,7 @@ pub fn search_trace(study: &StudyResults, tasks: &[String]) -> Option<Captioned>
 }
 
 /// The trials of one search.
-fn trace(search: &Search, n: usize) -> Vec<Mark> {
-    let ink = Ink::Series(n);
+fn trace(search: &Search, ink: Ink, name: &str) -> Vec<Mark> {
     let mut sorted: Vec<(f64, f64)> = search.trials.iter().map(|t| (t.learning_rate, t.loss)).collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (x, y): (Vec<f64>, Vec<f64>) = sorted.into_iter().unzip();
@@ -75,7 +85,7 @@ fn trace(search: &Search, n: usize) -> Vec<Mark> {
         Mark::upright(search.learning_rate).ink(ink),
         Mark::line(x, y).ink(ink).width(1.0).opacity(0.5),
         points(true).hollow(),
-        points(false).label(search.key.variant.as_str()),
+        points(false).label(name),
     ]
 }
 

@@ -240,8 +240,8 @@ fn score_notes(spec: &ScoreTable<'_>, ours: &[Column<'_>]) -> Vec<String> {
     let failed = |column: &Column<'_>| spec.tasks.iter().filter_map(|t| column.runs(t)).any(|runs| runs.failed() > 0);
     if ours.iter().any(failed) && spec.metric != Metric::Seconds {
         notes.push(
-            "A failed run has no finite score: means are over the others, and the column ranks behind those with fewer failed \
-             runs."
+            "A failed run has no finite score: means are over the others, and the column ranks behind those of which fewer \
+             failed."
                 .into(),
         );
     }

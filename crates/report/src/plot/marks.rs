@@ -222,6 +222,13 @@ mod tests {
     }
 
     #[test]
+    fn rings_have_the_page_inside() {
+        let mark = Mark::points(vec![0.5], vec![0.5]).ink(Ink::Series(2)).hollow();
+        let [Item::Discs { centres, outline: Some(outline), .. }] = &items(&mark, &area())[..] else { panic!("rings") };
+        assert_eq!((centres[0].1, outline.paint.ink), (Ink::Paper, Ink::Series(2)));
+    }
+
+    #[test]
     fn many_points_become_hexagons() {
         let n = 100_000;
         let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.618).fract()).collect();
