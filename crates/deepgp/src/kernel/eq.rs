@@ -88,7 +88,7 @@ impl Law for Eq {
         self.distance_adjoint(tables, &mut weights, grad);
     }
 
-    /// Sums of W = k̄∘k for [`Eq::known_adjoint`], with u = W 1 and inputs as seen from the first inducing input:
+    /// Sums of W = k̄∘k for `known_adjoint`, with u = W 1 and inputs as seen from the first inducing input:
     ///
     /// ```text
     /// moment += Wᵀ [X, 1]       squares += Σ_n u_n x_n²
