@@ -85,6 +85,25 @@ impl Candidate {
         (next != *self).then_some(next)
     }
 
+    /// Rough number of flops of a training step of a network on so many inputs; nothing for an exact GP.
+    ///
+    /// ```text
+    /// Σ_layers  4 D_out M³  +  B (½M²) (10 + 5 D_in)        the second where inputs are random: a deep layer
+    /// ```
+    pub(crate) fn step_work(&self, inputs: usize) -> Option<f64> {
+        let Shape::Network { hidden, inducing, .. } = &self.shape else { return None };
+        let batch = Config::default().train.batch_size as f64;
+        let (m, mut dim_in, mut work) = (*inducing as f64, inputs, 0.0);
+        for (l, &dim_out) in hidden.iter().chain([&1]).enumerate() {
+            work += 4.0 * dim_out as f64 * m.powi(3);
+            if l > 0 {
+                work += batch * 0.5 * m * m * (10.0 + 5.0 * dim_in as f64);
+            }
+            dim_in = dim_out;
+        }
+        Some(work)
+    }
+
     /// The configuration of a network, or of the sparse GP that an exact one starts from.
     pub(crate) fn config(&self, iterations: usize, seed: u64) -> Config {
         let mut config = Config::default();
@@ -116,5 +135,34 @@ impl Display for Candidate {
                 write!(f, ", M {inducing}, α {alpha}")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_suit_the_data() {
+        let names = |rows, inputs| Candidate::first(rows, inputs).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(names(500, 3)[0], "exact GP");
+        assert!(names(5000, 3).iter().all(|name| name != "exact GP"));
+        assert!(names(500, 3).contains(&"deep GP [3] linear, M 50, α 0.5".to_owned()));
+        assert!(names(500, 40).contains(&"deep GP [8, 8] linear, M 50, α 0.5".to_owned()));
+        assert_eq!(Candidate::first(500, 3).iter().filter(|c| c.is_plain()).count(), 2);
+    }
+
+    #[test]
+    fn growth_ends() {
+        let sparse = Candidate::first(5000, 3).remove(0);
+        let mut grown = vec![sparse];
+        while let Some(next) = grown.last().and_then(|c| c.grown(5000)) {
+            grown.push(next);
+        }
+        assert_eq!(grown.len(), 4);
+        assert!(grown.windows(2).all(|pair| pair[0].step_work(3) < pair[1].step_work(3)));
+        assert_eq!(Candidate { shape: Shape::Exact }.grown(100), None);
+        assert_eq!(grown[0].grown(150), None);
+        assert_eq!(grown[0].with_alpha(0.5), None);
     }
 }

@@ -13,6 +13,9 @@ use std::sync::{Mutex, PoisonError};
 const STEPS: [f64; 3] = [800.0, 4000.0, 6000.0];
 /// Candidates that come through the first comparison, besides the plain GPs.
 const SURVIVORS: usize = 3;
+/// Networks that are tried with more inducing inputs, and the most flops of such a trial at full effort: about a minute.
+const GROWN: usize = 2;
+const MOST_WORK: f64 = 6e11;
 /// Nats per row that more inducing inputs or another power must gain to be worth it.
 const LEAST_GAIN: f64 = 0.005;
 /// Powers that the best is tried with.
@@ -137,10 +140,12 @@ impl Search<'_> {
         if finalists.is_empty() {
             return first_look;
         }
-        // More inducing inputs, as long as they pay.
-        for trial in finalists.clone() {
-            let mut best = trial;
-            while let Some(grown) = best.candidate.grown(rows) {
+        // More inducing inputs for the best networks, as long as they pay.
+        let mut networks: Vec<Trial> =
+            finalists.iter().filter(|trial| trial.candidate.shape != Shape::Exact).cloned().collect();
+        networks.sort_by(|a, b| b.score().total_cmp(&a.score()));
+        for mut best in networks.into_iter().take(GROWN) {
+            while let Some(grown) = best.candidate.grown(rows).filter(|grown| self.is_affordable(grown)) {
                 let Some(next) = self.stage(&[grown], 1).pop() else { break };
                 finalists.push(next.clone());
                 if next.score() < best.score() + LEAST_GAIN {
@@ -156,6 +161,13 @@ impl Search<'_> {
             finalists.extend(self.stage(&others, 1));
         }
         finalists
+    }
+
+    /// Whether a candidate can be tried on all folds within the work that a trial may take.
+    fn is_affordable(&self, candidate: &Candidate) -> bool {
+        let steps = (steps(1, self.settings) * self.folds.len()) as f64;
+        let work = candidate.step_work(self.data.x().cols()).map(|work| steps * work);
+        work.is_none_or(|work| work <= MOST_WORK * self.settings.effort)
     }
 
     /// Tries candidates, several at a time; in the order given. The first stage looks at one fold, the second at all.

@@ -5,7 +5,7 @@ use crate::options::ModelOptions;
 use crate::out::{note, print, print_json, shown, write_to};
 use crate::rows::Loaded;
 use crate::score::Tallies;
-use crate::words::{count, duration, plural};
+use crate::words::{count, duration, network, plural};
 use anyhow::{Context, Result};
 use deepgp::linalg::Mat;
 use deepgp_data::{Batch, Targets};
@@ -80,6 +80,14 @@ pub fn report(title: &str, loaded: &Loaded, sample: &Sample, baselines: Vec<(&'s
             "Figures and scores show a random choice of {} of {} rows.",
             count(sample.x.rows()),
             count(sample.seen)
+        ));
+    }
+    if !loaded.saved.others.is_empty() {
+        let others = plural(loaded.saved.others.len(), "other");
+        notes.push(format!(
+            "The model is a mixture of {} and {others}; predictions are those of the mixture, relevance and hidden layers those of \
+             its heaviest network.",
+            network(&loaded.saved.fitted.model)
         ));
     }
     // The report has the constant model itself.
