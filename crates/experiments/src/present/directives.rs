@@ -18,13 +18,15 @@
 //! Columns are named by their variants, as `"[GP, 50]"`, of the study that is named with `study=`; `"STUDY/VARIANT"` names one of
 //! another study, `"NAME/VARIANT"` one of the published table `NAME.csv`.
 
-use super::figures;
+use super::columns::{AnyColumn, Spread};
+use super::cost_figures;
 use super::numbers::{fixed, to_spread, with_spread};
-use super::tables::{
-    AnyColumn, ScoreTable, Spread, chosen_variants, count_published, learning_rates, score_table, troubles,
-    versus_published, versus_table,
-};
+use super::scores::{ScoreTable, score_table};
+use super::search_figure::search_trace;
+use super::searches::{chosen_variants, learning_rates};
 use super::template::Directive;
+use super::troubles::troubles;
+use super::versus::{count_published, versus_published, versus_table};
 use super::{Block, Captioned};
 use crate::metric::Metric;
 use crate::published::Published;
@@ -236,7 +238,7 @@ impl<'a> Ask<'a> {
                     None => named.to_vec(),
                 },
             };
-            return figures::search_trace(study, &tasks).ok_or_else(|| "the study has no searches".into());
+            return search_trace(study, &tasks).ok_or_else(|| "the study has no searches".into());
         }
         let columns: Vec<Column<'a>> = match self.values("columns") {
             None => study.columns(),
@@ -244,9 +246,9 @@ impl<'a> Ask<'a> {
         };
         let tasks = self.tasks(&columns)?;
         let figure = match kind {
-            "frontier" => figures::frontier,
-            "depth" => figures::depth,
-            _ => figures::engines,
+            "frontier" => cost_figures::frontier,
+            "depth" => cost_figures::depth,
+            _ => cost_figures::engines,
         };
         figure(study, &tasks, &columns).ok_or_else(|| "the study has no runs".into())
     }

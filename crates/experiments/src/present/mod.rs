@@ -1,28 +1,44 @@
 //! Results for people: tables, figures and prose with numbers from records, as Markdown, LaTeX or HTML.
 
+mod columns;
+mod cost_figures;
 mod directives;
-mod figures;
 mod html;
 mod latex;
 mod markdown;
 mod numbers;
 mod report;
-mod tables;
+mod scores;
+mod search_figure;
+mod searches;
 mod template;
+mod troubles;
+mod versus;
 
+pub use columns::{AnyColumn, Spread};
+pub use cost_figures::{depth, engines, frontier};
 pub use directives::Sources;
-pub use figures::{depth, engines, frontier, search_trace};
 pub use html::page;
 pub use latex::fragment;
 pub use markdown::text;
 pub use report::{Options, aggregate, blocks};
-pub use tables::{
-    AnyColumn, ScoreTable, Spread, chosen_variants, learning_rates, score_table, troubles, versus_published,
-    versus_table,
-};
+pub use scores::{ScoreTable, score_table};
+pub use search_figure::search_trace;
+pub use searches::{chosen_variants, learning_rates};
 pub use template::{Filled, fill};
+pub use troubles::troubles;
+pub use versus::{versus_published, versus_table};
 
 use deepgp_report::plot::Figure;
+
+/// More columns than this become rows.
+const MOST_COLUMNS: usize = 8;
+
+/// A name for a figure's file: letters, digits and hyphens.
+fn file_name(kind: &str, study: &str) -> String {
+    let plain = study.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
+    format!("{kind}-{}", plain.collect::<String>())
+}
 
 /// A part of a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,5 +111,15 @@ impl Table {
         self.rows = (1..self.head.len()).map(row).collect();
         (self.head, self.summary_rows) = (head, 0);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_plain() {
+        assert_eq!(file_name("search", "The paper/α"), "search-the-paper--");
     }
 }

@@ -1,8 +1,12 @@
 //! All that records say, without a template: every study with its tables and figures, and the same numbers as JSON.
 
 use super::Block;
-use super::figures::{depth, engines, frontier, search_trace};
-use super::tables::{AnyColumn, ScoreTable, Spread, chosen_variants, learning_rates, score_table, troubles};
+use super::columns::{AnyColumn, Spread};
+use super::cost_figures::{depth, engines, frontier};
+use super::scores::{ScoreTable, score_table};
+use super::search_figure::search_trace;
+use super::searches::{chosen_variants, learning_rates};
+use super::troubles::troubles;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::published::Published;

@@ -1,93 +1,15 @@
-//! Figures of searches and of accuracy against cost.
+//! Figures of accuracy against cost: time, and the memory of factors.
 
-use super::Captioned;
+use super::{Captioned, file_name};
 use crate::metric::Metric;
-use crate::record::{Criterion, Run, Search};
+use crate::record::Run;
 use crate::results::{Column, StudyResults};
 use crate::stats::Summary;
 use deepgp::infer::{Engine, Site};
 use deepgp_report::plot::{Axis, Figure, Ink, Mark, N_SERIES, Panel};
 
-/// Numbers this many times as far from the middle on the bad side as on the good side do not shape an axis.
-const FAR: f64 = 6.0;
-
-/// A name for a figure's file: letters, digits and hyphens.
-fn file_name(kind: &str, study: &str) -> String {
-    let plain = study.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
-    format!("{kind}-{}", plain.collect::<String>())
-}
-
-/// What learning-rate searches of these tasks tried: a panel for each task; nothing without searches. Up to six variants have a
-/// colour each; of more, only the one with the least loss on each task stands out.
-pub fn search_trace(study: &StudyResults, tasks: &[String]) -> Option<Captioned> {
-    let searches: Vec<&Search> = study.searches.iter().filter(|s| tasks.contains(&s.key.task)).collect();
-    let mut variants: Vec<&str> = Vec::new();
-    for search in &searches {
-        if !variants.contains(&search.key.variant.as_str()) {
-            variants.push(&search.key.variant);
-        }
-    }
-    let (label, meaning) = match searches.first()?.settings.criterion {
-        Criterion::Rmse => ("log RMSE ratio", "the logarithm of the RMSE relative to a constant model's"),
-        Criterion::LogDensity => ("loss (nats)", "the negative mean log density relative to a constant model's"),
-    };
-    let mut figure = Figure::new(file_name("search", &study.name), "The search for learning rates")
-        .columns(3)
-        .row_height(200.0)
-        .shared_legend();
-    for task in tasks {
-        let mut of_task: Vec<&Search> = searches.iter().copied().filter(|s| s.key.task == *task).collect();
-        let Some(best) = of_task.iter().copied().min_by(|a, b| a.loss.total_cmp(&b.loss)) else { continue };
-        let mut panel = Panel::new(task.as_str(), Axis::log("learning rate"), Axis::linear(label));
-        if variants.len() > N_SERIES {
-            // The best one lies in front.
-            of_task.sort_by_key(|search| search.key == best.key);
-        }
-        for search in of_task {
-            let (ink, name) = if variants.len() <= N_SERIES {
-                let n = variants.iter().position(|variant| *variant == search.key.variant);
-                (Ink::Series(n.unwrap_or(0)), search.key.variant.as_str())
-            } else if search.key == best.key {
-                (Ink::Series(0), "variant with the least loss")
-            } else {
-                (Ink::Muted, "other variants")
-            };
-            panel.marks.extend(trace(search, ink, name));
-        }
-        figure.panels.push(panel);
-    }
-    // Entries of the legend that no mark of one colour can have.
-    if let Some(panel) = figure.panels.first_mut() {
-        let none = || Mark::points(Vec::new(), Vec::new()).ink(Ink::Muted).width(3.2).opacity(1.0);
-        panel.marks.push(none().hollow().label("trial of the first design"));
-        panel.marks.push(none().label("trial where most improvement was expected"));
-        panel.marks.push(Mark::upright(f64::NAN).label("chosen"));
-    }
-    let caption = format!(
-        "Loss on held-out training rows against the learning rate: {meaning}, so 0 is no better than a constant and lower is \
-         better. Rings are trials of the first design, discs those that the surrogate asked for; the broken line is the rate \
-         that was chosen."
-    );
-    Some(Captioned { figure, caption })
-}
-
-/// The trials of one search.
-fn trace(search: &Search, ink: Ink, name: &str) -> Vec<Mark> {
-    let mut sorted: Vec<(f64, f64)> = search.trials.iter().map(|t| (t.learning_rate, t.loss)).collect();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (x, y): (Vec<f64>, Vec<f64>) = sorted.into_iter().unzip();
-    let points = |first: bool| {
-        let kind = search.trials.iter().filter(|t| t.expected_improvement.is_none() == first);
-        let (x, y) = kind.map(|t| (t.learning_rate, t.loss)).unzip();
-        Mark::points(x, y).ink(ink).width(3.2).opacity(1.0)
-    };
-    vec![
-        Mark::upright(search.learning_rate).ink(ink),
-        Mark::line(x, y).ink(ink).width(1.0).opacity(0.5),
-        points(true).hollow(),
-        points(false).label(name),
-    ]
-}
+/// A mean this many times as far from all better ones as these are from each other does not shape an axis.
+const FAR: f64 = 3.0;
 
 /// What grows along a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -257,7 +179,7 @@ fn panel(title: String, families: &[Family<'_>], task: &str, metric: Metric, cos
         let x: Vec<f64> = points.iter().map(|p| p.0).collect();
         let y: Vec<f64> = points.iter().map(|p| p.1.mean).collect();
         let end = |sign: f64| points.iter().map(|p| p.1.mean + sign * p.1.se.unwrap_or(0.0)).collect();
-        means.extend(&y);
+        means.extend(points.iter().map(|p| (p.1.mean, p.1.se.unwrap_or(0.0))));
         marks.push(look.on(Mark::whiskers(x.clone(), end(-1.0), end(1.0)).width(1.2)));
         marks.push(look.on(Mark::line(x.clone(), y.clone()).width(1.4).label(family.name.as_str())));
         marks.push(look.on(Mark::points(x, y).width(3.0).opacity(1.0)));
@@ -267,21 +189,20 @@ fn panel(title: String, families: &[Family<'_>], task: &str, metric: Metric, cos
     Panel { marks, ..Panel::new(title, cost.axis(), axis) }
 }
 
-/// The ends of an axis that leaves out means so bad that all others would lie on one line; none if there are none such.
-fn without_the_far(means: &[f64], larger_is_better: bool) -> Option<(f64, f64)> {
+/// The ends of an axis that leaves out means so bad that all others would lie on one line, from means and their standard errors;
+/// none if there are none such. More than half of the means are kept.
+fn without_the_far(means: &[(f64, f64)], larger_is_better: bool) -> Option<(f64, f64)> {
     let sign = if larger_is_better { 1.0 } else { -1.0 };
-    let mut gains: Vec<f64> = means.iter().map(|m| sign * m).collect();
-    gains.sort_unstable_by(f64::total_cmp);
-    let (&worst, &best) = (gains.first()?, gains.last()?);
-    let middle = gains[gains.len() / 2];
-    let floor = middle - FAR * (best - middle);
-    if worst >= floor || best <= middle {
-        return None;
-    }
-    let kept = gains.into_iter().find(|gain| *gain >= floor)?;
-    let room = 0.15 * (best - kept);
-    let (a, b) = (sign * (kept - room), sign * (best + room));
-    Some((a.min(b), a.max(b)))
+    let mut sorted = means.to_vec();
+    // The best one first.
+    sorted.sort_by(|a, b| (sign * b.0).total_cmp(&(sign * a.0)));
+    let is_far = |i: usize| (sorted[i].0 - sorted[i - 1].0).abs() > FAR * (sorted[i - 1].0 - sorted[0].0).abs();
+    let first_far = ((sorted.len() / 2 + 1).max(2)..sorted.len()).find(|&i| is_far(i))?;
+    let kept = &sorted[..first_far];
+    let low = kept.iter().map(|(mean, se)| mean - se).fold(f64::INFINITY, f64::min);
+    let high = kept.iter().map(|(mean, se)| mean + se).fold(f64::NEG_INFINITY, f64::max);
+    let room = 0.06 * (high - low);
+    Some((low - room, high + room))
 }
 
 /// The sizes along the lines, in words.
@@ -361,13 +282,15 @@ mod tests {
 
     #[test]
     fn one_lost_mean_does_not_flatten_the_others() {
-        let range = without_the_far(&[-2.0, -2.2, -2.1, -2.3, -200.0], true).expect("a range");
-        assert!(range.0 > -3.0 && range.0 < -2.3 && range.1 > -2.0, "{range:?}");
-        let range = without_the_far(&[2.0, 2.2, 2.1, 2.3, 200.0], false).expect("a range");
-        assert!(range.1 < 3.0 && range.0 < 2.0, "{range:?}");
-        assert_eq!(without_the_far(&[-2.0, -2.2, -2.4], true), None);
-        assert_eq!(without_the_far(&[1.0], true), None);
-        assert_eq!(without_the_far(&[], true), None);
+        let with_error = |means: &[f64]| means.iter().map(|m| (*m, 0.1)).collect::<Vec<_>>();
+        let range = without_the_far(&with_error(&[-2.0, -2.2, -2.1, -2.3, -200.0]), true).expect("a range");
+        assert!(range.0 > -2.5 && range.0 < -2.4 && range.1 > -1.9 && range.1 < -1.8, "{range:?}");
+        let range = without_the_far(&with_error(&[2.0, 2.2, 2.1, 2.3, 200.0]), false).expect("a range");
+        assert!(range.1 > 2.4 && range.1 < 2.5 && range.0 < 1.9, "{range:?}");
+        // Somewhat worse is not lost, and neither is half of all.
+        for ordinary in [&[-2.0, -2.2, -2.4, -3.1][..], &[-1.0, -1.1, -9.0, -9.1], &[-1.0, -5.0], &[1.0], &[]] {
+            assert_eq!(without_the_far(&with_error(ordinary), true), None, "{ordinary:?}");
+        }
     }
 
     #[test]
@@ -385,10 +308,5 @@ mod tests {
         // Two of one kind, as with two values of α, cannot share a look.
         let found = looks(&[kind("a", sep), kind("a", sep), kind("a", Engine::Ep)]);
         assert_ne!(found[0], found[1]);
-    }
-
-    #[test]
-    fn names_of_files_are_plain() {
-        assert_eq!(file_name("search", "The paper/α"), "search-the-paper--");
     }
 }
