@@ -28,7 +28,7 @@ const MOST_HELD_OUT: usize = 1000;
 
 impl Default for SearchSettings {
     fn default() -> Self {
-        Self { criterion: Criterion::LogDensity, bounds: (1e-3, 5e-2), trials: 8, held_out: 0.2, seed: 0 }
+        Self { criterion: Criterion::LogDensity, bounds: (2e-4, 5e-2), trials: 8, held_out: 0.2, seed: 0 }
     }
 }
 
