@@ -127,7 +127,7 @@ pub struct SearchSettings {
     pub criterion: Criterion,
     /// Lowest and highest learning rate.
     pub bounds: (f64, f64),
-    /// Most trials.
+    /// Number of trials.
     pub trials: usize,
     /// Share of the training rows that trials are judged by.
     pub held_out: f64,

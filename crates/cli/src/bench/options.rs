@@ -184,8 +184,8 @@ pub struct Table {
     /// Keep this learning rate instead of searching for one
     #[arg(long, value_name = "RATE", conflicts_with = "trials", help_heading = "Search")]
     pub lr: Option<f64>,
-    /// Most trials of a search
-    #[arg(long, value_name = "N", default_value_t = 8, help_heading = "Search")]
+    /// Trials of a search
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Search")]
     pub trials: usize,
     /// What a search makes small, on held-out training rows
     #[arg(long, value_enum, value_name = "CRITERION", default_value = "log-density", help_heading = "Search")]
