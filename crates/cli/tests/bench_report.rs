@@ -144,3 +144,29 @@ fn faults_are_one_line_and_leave_nothing() {
     assert_eq!(f.run("bench report").code, 2);
     assert_eq!(f.run("bench report runs.jsonl --template bad.md --against x").code, 2);
 }
+
+/// The repository's own page of results is made from its records, down to the last digit and line of a figure.
+#[test]
+fn the_results_are_what_the_records_say() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/RESULTS.md")).expect("docs/RESULTS.md");
+    // The page says itself how it was made.
+    let command =
+        page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a command on the page");
+    let command = command.replace("\\\n", " ").replace("deepgp bench", "bench");
+    let f = Folder::new("results");
+    for folder in ["record", "record/published", "docs", "docs/figures"] {
+        std::fs::create_dir_all(f.path(folder)).expect("a folder");
+    }
+    let words: Vec<&str> = command.split_whitespace().collect();
+    for file in words.iter().filter(|word| word.starts_with("record/") || word.ends_with(".template.md")) {
+        std::fs::copy(root.join(file), f.path(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+    }
+    f.run(&words.join(" ")).ok();
+    assert_eq!(f.read("docs/RESULTS.md"), page, "run the command at the top of docs/RESULTS.md again");
+    for entry in std::fs::read_dir(f.path("docs/figures")).expect("figures") {
+        let name = entry.expect("a figure").file_name();
+        let (made, kept) = (f.path("docs/figures").join(&name), root.join("docs/figures").join(&name));
+        assert_eq!(std::fs::read(made).ok(), std::fs::read(kept).ok(), "{}", name.display());
+    }
+}
