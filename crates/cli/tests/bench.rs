@@ -100,7 +100,7 @@ fn a_frontier_has_three_studies() {
     f.run(&format!("bench frontier --out r.jsonl {options}")).ok();
     let all = records(&f, "r.jsonl");
     let of = |study: &str| all.values().filter(|v| v["study"] == study).collect::<Vec<_>>();
-    assert_eq!((of("frontier-inducing").len(), of("frontier-depth").len()), (8, 4));
+    assert_eq!((of("frontier-inducing").len(), of("frontier-depth").len()), (8, 8));
     let bytes = |engine: &str| {
         let of_engine = |v: &&&Value| v["variant"].as_str().is_some_and(|name| name == format!("[DGP, 2, 4{engine}]"));
         of("frontier-engines").iter().find(of_engine).expect("a run")["result"]["factor_bytes"]

@@ -12,7 +12,7 @@ const TASKS: [&str; 3] = ["boston", "concrete", "energy1"];
 /// Networks that are compared over the numbers of inducing inputs.
 const NETWORKS: [&str; 4] = ["gp", "1", "2", "D"];
 /// Networks that are compared over depth, with 50 inducing inputs.
-const DEPTHS: [&str; 4] = ["2", "2,2", "2,2,2", "2,2,2,2"];
+const DEPTHS: [&str; 8] = ["2", "2,2", "2,2,2", "2,2,2,2", "D:linear", "D,D:linear", "D,D,D:linear", "D,D,D,D:linear"];
 const DEPTH_INDUCING: usize = 50;
 /// The network that engines are compared with.
 const ENGINE_NETWORK: &str = "2";

@@ -241,9 +241,9 @@ impl Table {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Three studies in one file: frontier-inducing (GP, [1], [2], [D] over the numbers
-of inducing inputs), frontier-depth (one to four hidden layers of two units) and
-frontier-engines (SEP, EP, ADF, joint energy with [2]). `deepgp bench report`
-draws them.
+of inducing inputs), frontier-depth (one to four hidden layers, of two units and
+of D units with a linear mean) and frontier-engines (SEP, EP, ADF, joint energy
+with [2]). `deepgp bench report` draws them.
 
 Example:
   deepgp bench frontier --out frontier.jsonl --tasks boston,kin8nm --splits 0-4")]
