@@ -59,7 +59,12 @@ impl Plan {
     /// # Errors
     /// [`crate::fault::Usage`].
     pub fn resolve(options: &Options) -> Result<Self> {
-        let config = options.model.config()?;
+        let mut config = options.model.config()?;
+        let auto = auto(options, &config)?;
+        if let Some(settings) = &auto {
+            // For the trials of a search threads pay whatever the batch.
+            config.train.threads = settings.threads;
+        }
         let Some(data) = options.data.clone() else {
             return Err(usage!("no table is named; try: deepgp fit data.csv --target COLUMN"));
         };
@@ -94,7 +99,7 @@ impl Plan {
             features: names(&options.features),
             exclude: names(&options.exclude).unwrap_or_default(),
             categorical: names(&options.categorical).unwrap_or_default(),
-            auto: auto(options, &config)?,
+            auto,
             config,
             length,
             valid,
