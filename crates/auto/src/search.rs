@@ -137,7 +137,8 @@ impl Search<'_> {
         let through: Vec<Candidate> =
             plain.into_iter().chain(deep.into_iter().take(SURVIVORS)).map(|trial| trial.candidate).collect();
         let mut finalists = self.stage(&through, 1);
-        if finalists.is_empty() {
+        if finalists.len() < through.len() {
+            // Stopped on the way: only the first look has judged all of them by the same rows, the plain GPs included.
             return first_look;
         }
         // More inducing inputs for the best networks, as long as they pay.
@@ -256,5 +257,26 @@ mod tests {
         let failed = || trial("failed", vec![f64::NEG_INFINITY; 100]);
         assert!(mix(vec![failed()], 4).is_empty());
         assert_eq!(mix(vec![failed(), trial("a", good_on(|_| true))], 4).len(), 1);
+    }
+
+    #[test]
+    fn a_search_that_is_stopped_compares_models_by_the_same_rows() -> Result<()> {
+        let x = deepgp::linalg::Mat::from_fn(60, 1, |i, _| i as f64 / 10.0);
+        let y = deepgp::linalg::Mat::from_fn(60, 1, |i, _| (i as f64 / 10.0).sin());
+        let data = Prepared::new(x, y)?;
+        let settings = Settings { effort: 0.02, ..Settings::default() };
+        let first = Candidate::first(60, 1).len();
+        let (stop, count) = (AtomicBool::new(false), std::sync::atomic::AtomicUsize::new(0));
+        // After the first look and one model of the second.
+        let found = fit(&data, &settings, &stop, &|_| {
+            if count.fetch_add(1, Ordering::Relaxed) == first {
+                stop.store(true, Ordering::Relaxed);
+            }
+        })?;
+        let best = found.tried[..first].iter().filter_map(|t| t.mean_log_density).fold(f64::NEG_INFINITY, f64::max);
+        let chosen: Vec<&Tried> = found.tried.iter().filter(|t| t.weight > 0.0).collect();
+        assert!(chosen.len() == 1 && chosen[0].folds == 1, "{:#?}", found.tried);
+        assert_eq!(chosen[0].mean_log_density, Some(best));
+        Ok(())
     }
 }

@@ -316,8 +316,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Moves the free parameters; returns the energy.
-    /// Takes Adam's step from the free parameters `theta`.
+    /// Takes Adam's step from the free parameters `theta`; returns the energy.
     fn accept(&mut self, step: Step, mut theta: Vec<f64>, rate: f64) -> f64 {
         let Step { energy, mut gradient, events } = step;
         for (g, moves) in gradient.iter_mut().zip(&self.free) {

@@ -76,7 +76,9 @@ pub fn summary(record: &Record, n_members: usize) -> String {
         text += &format!("  {:>4.0} %  {}{mean}\n", 100.0 * tried.weight, tried.name);
     }
     let plain = record.tried.iter().filter(|t| t.name.contains("exact GP") || t.name.contains("sparse GP"));
-    let judged = plain.filter(|t| t.weight == 0.0).filter_map(|t| Some((t, t.mean_log_density?)));
+    // Log densities of other rows cannot be compared.
+    let folds = record.tried.iter().find(best).map_or(0, |tried| tried.folds);
+    let judged = plain.filter(|t| t.weight == 0.0 && t.folds == folds).filter_map(|t| Some((t, t.mean_log_density?)));
     if let Some((tried, mean)) = judged.max_by(|a, b| a.1.total_cmp(&b.1)) {
         text += &format!("  beside the best plain GP left out, {}: {}\n", tried.name, number(mean));
     }
