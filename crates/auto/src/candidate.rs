@@ -1,30 +1,48 @@
 //! What can be chosen.
 
-use deepgp::init::MeanChoice;
+use deepgp::init::{KernelChoice, MeanChoice};
 use deepgp_model::Config;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 
 /// Most rows of an exact GP: every evaluation costs their cube.
-pub const MOST_EXACT_ROWS: usize = 2000;
-/// Widest hidden layers that are tried.
+pub(crate) const MOST_EXACT_ROWS: usize = 2000;
+/// Most rows that hyperparameters of a sparse GP are found with; its factor is that of all rows.
+pub(crate) const MOST_EVIDENCE_ROWS: usize = 10_000;
+/// Most units of wide hidden layers.
 const MOST_UNITS: usize = 8;
-/// Inducing inputs to begin with.
-const FIRST_INDUCING: usize = 50;
+/// Most inducing inputs of a linear model: as many as inputs make it exact.
+const MOST_LINEAR: usize = 50;
 /// Most inducing inputs.
-pub const MOST_INDUCING: usize = 400;
+const MOST_INDUCING: usize = 800;
+/// Rows of a minibatch, for few rows and for many.
+const BATCH: [usize; 2] = [100, 200];
+/// Power of sparse GPs and wide networks: steadier than 1, and less cautious than 0.
+pub(crate) const PLAIN_ALPHA: f64 = 0.5;
+/// Learning rate of networks without and with a linear mean, which keeps larger steps from doing harm.
+const LEARNING_RATE: [f64; 2] = [0.01, 0.02];
 
-/// The kind of a model.
+/// A model that can be chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Shape {
+pub enum Candidate {
     /// A GP with every row an inducing input.
-    Exact,
-    /// A sparse GP or a deep one, trained by SEP.
+    Exact {
+        /// The kernel.
+        kernel: KernelChoice,
+    },
+    /// A sparse GP in closed form.
+    Sparse {
+        /// The kernel.
+        kernel: KernelChoice,
+        /// Inducing inputs.
+        inducing: usize,
+    },
+    /// A deep GP, trained by SEP.
     Network {
-        /// Widths of the hidden layers.
+        /// Units of the hidden layers.
         hidden: Vec<usize>,
-        /// Whether they have a linear mean.
+        /// Whether they have a linear mean; the paper's have none.
         is_linear: bool,
         /// Inducing inputs of each layer.
         inducing: usize,
@@ -33,106 +51,120 @@ pub enum Shape {
     },
 }
 
-/// A model that can be chosen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Candidate {
-    /// What it is.
-    pub shape: Shape,
-}
-
 impl Candidate {
-    /// What is tried first for so many rows and inputs: the plain GP, and deep GPs from small to wide and deep.
+    /// What is tried first for so many rows and inputs: plain GPs, smooth, rough and linear, and deep ones, narrow and wide.
     pub fn first(rows: usize, inputs: usize) -> Vec<Self> {
-        let wide = inputs.clamp(1, MOST_UNITS);
-        let network = |hidden: &[usize], is_linear, alpha| Self {
-            shape: Shape::Network { hidden: hidden.to_vec(), is_linear, inducing: FIRST_INDUCING, alpha },
-        };
-        let mut all = vec![network(&[], false, 0.5), network(&[2], false, 0.7)];
-        if rows <= MOST_EXACT_ROWS {
-            all.insert(0, Self { shape: Shape::Exact });
-        }
-        all.extend([
-            network(&[wide], true, 0.5),
-            network(&[wide, wide], true, 0.5),
-            // A narrow waist finds single directions that matter.
-            network(&[1], false, 0.7),
-            network(&[2, 2], false, 0.7),
-        ]);
-        all
+        let units = inputs.clamp(1, MOST_UNITS);
+        let kernels = [KernelChoice::Eq, KernelChoice::Matern32];
+        let is_small = rows <= MOST_EXACT_ROWS;
+        let plain = kernels.map(|kernel| match is_small {
+            true => Self::Exact { kernel },
+            false => Self::Sparse { kernel, inducing: 100 },
+        });
+        let deep = [
+            Self::Network { hidden: vec![2], is_linear: false, inducing: 100, alpha: 0.7 },
+            Self::Network { hidden: vec![units], is_linear: true, inducing: 100, alpha: PLAIN_ALPHA },
+            Self::Network { hidden: vec![units, units], is_linear: true, inducing: 50, alpha: PLAIN_ALPHA },
+        ];
+        // A floor that costs nothing, and with its wide error bars an answer to outliers in a mixture.
+        let linear = Self::Sparse { kernel: KernelChoice::Linear, inducing: inputs.min(MOST_LINEAR) };
+        plain.into_iter().chain([linear]).chain(deep).collect()
     }
 
     /// Whether it is a GP without hidden layers.
     pub fn is_plain(&self) -> bool {
-        match &self.shape {
-            Shape::Exact => true,
-            Shape::Network { hidden, .. } => hidden.is_empty(),
-        }
+        matches!(self, Self::Exact { .. } | Self::Sparse { .. })
     }
 
     /// The same with twice the inducing inputs, if that makes sense for so many rows.
     pub fn grown(&self, rows: usize) -> Option<Self> {
         let mut next = self.clone();
-        let Shape::Network { inducing, .. } = &mut next.shape else { return None };
-        *inducing *= 2;
-        (*inducing <= MOST_INDUCING.min(rows / 2)).then_some(next)
+        match &mut next {
+            Self::Exact { .. } | Self::Sparse { kernel: KernelChoice::Linear, .. } => None,
+            Self::Sparse { inducing, .. } | Self::Network { inducing, .. } => {
+                *inducing *= 2;
+                (*inducing <= MOST_INDUCING.min(rows / 2)).then_some(next)
+            }
+        }
     }
 
-    /// The same with another power.
+    /// The same with another power, if it is a network.
     pub fn with_alpha(&self, power: f64) -> Option<Self> {
         let mut next = self.clone();
-        let Shape::Network { alpha, .. } = &mut next.shape else { return None };
-        *alpha = power;
+        match &mut next {
+            Self::Exact { .. } | Self::Sparse { .. } => return None,
+            Self::Network { alpha, .. } => *alpha = power,
+        }
         (next != *self).then_some(next)
     }
 
-    /// Rough number of flops of a training step of a network on so many inputs; nothing for an exact GP.
+    /// Rough number of flops of one training, where a GP's evidence is evaluated so often and a network has so many steps. Those
+    /// of a network count fourfold, since they run at about a quarter of the speed of whole matrices.
     ///
     /// ```text
-    /// Σ_layers  4 D_out M³  +  B (½M²) (10 + 5 D_in)        the second where inputs are random: a deep layer
+    /// exact  2 N³ a time       sparse  8 N M² a time       network  Σ_layers 4 D_out M³ + B ½M² (10 + 5 D_in) a step
     /// ```
-    pub(crate) fn step_work(&self, inputs: usize) -> Option<f64> {
-        let Shape::Network { hidden, inducing, .. } = &self.shape else { return None };
-        let batch = Config::default().train.batch_size as f64;
-        let (m, mut dim_in, mut work) = (*inducing as f64, inputs, 0.0);
-        for (l, &dim_out) in hidden.iter().chain([&1]).enumerate() {
-            work += 4.0 * dim_out as f64 * m.powi(3);
-            if l > 0 {
-                work += batch * 0.5 * m * m * (10.0 + 5.0 * dim_in as f64);
+    pub(crate) fn work(&self, rows: usize, inputs: usize, evaluations: usize, steps: usize) -> f64 {
+        match self {
+            Self::Exact { .. } => 2.0 * (rows as f64).powi(3) * evaluations as f64,
+            Self::Sparse { inducing, .. } => {
+                8.0 * (rows.min(MOST_EVIDENCE_ROWS) * inducing * inducing * evaluations) as f64
             }
-            dim_in = dim_out;
+            Self::Network { hidden, inducing, .. } => {
+                let (m, mut dim_in, mut work) = (*inducing as f64, inputs, 0.0);
+                for (l, &dim_out) in hidden.iter().chain([&1]).enumerate() {
+                    let is_random = if l > 0 { 1.0 } else { 0.0 };
+                    work += 4.0 * dim_out as f64 * m.powi(3);
+                    work += is_random * batch(rows) as f64 * 0.5 * m * m * (10.0 + 5.0 * dim_in as f64);
+                    dim_in = dim_out;
+                }
+                4.0 * work * steps as f64
+            }
         }
-        Some(work)
     }
 
-    /// The configuration of a network, or of the sparse GP that an exact one starts from.
-    pub(crate) fn config(&self, iterations: usize, seed: u64) -> Config {
+    /// The configuration that describes it, for so many rows.
+    pub(crate) fn config(&self, rows: usize, steps: usize, seed: u64) -> Config {
         let mut config = Config::default();
-        (config.train.iterations, config.train.learning_rate, config.train.seed) = (iterations, 0.01, seed);
-        match &self.shape {
-            Shape::Exact => config.architecture.hidden = Vec::new(),
-            Shape::Network { hidden, is_linear, inducing, alpha } => {
-                config.architecture.hidden.clone_from(hidden);
-                config.architecture.n_inducing = *inducing;
-                config.architecture.mean = if *is_linear { MeanChoice::Linear } else { MeanChoice::Zero };
-                config.train.inference.alpha = *alpha;
+        let (shape, train) = (&mut config.architecture, &mut config.train);
+        (train.iterations, train.learning_rate, train.seed) = (steps, LEARNING_RATE[0], seed);
+        train.batch_size = batch(rows);
+        shape.hidden = Vec::new();
+        train.inference.alpha = PLAIN_ALPHA;
+        match self {
+            Self::Exact { kernel } => (shape.kernel, train.iterations) = (*kernel, 0),
+            Self::Sparse { kernel, inducing } => {
+                (shape.kernel, shape.n_inducing, train.iterations) = (*kernel, *inducing, 0);
+            }
+            Self::Network { hidden, is_linear, inducing, alpha } => {
+                (shape.hidden, shape.n_inducing, train.inference.alpha) = (hidden.clone(), *inducing, *alpha);
+                shape.mean = if *is_linear { MeanChoice::Linear } else { MeanChoice::Zero };
+                train.learning_rate = LEARNING_RATE[usize::from(*is_linear)];
             }
         }
         config
     }
 }
 
+fn batch(rows: usize) -> usize {
+    BATCH[usize::from(rows > MOST_EXACT_ROWS)]
+}
+
 impl Display for Candidate {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match &self.shape {
-            Shape::Exact => f.write_str("exact GP"),
-            Shape::Network { hidden, is_linear, inducing, alpha } => {
+        let rough = |kernel: &KernelChoice| match kernel {
+            KernelChoice::Matern32 => ", Matérn 3/2",
+            KernelChoice::Matern52 => ", Matérn 5/2",
+            _ => "",
+        };
+        match self {
+            Self::Sparse { kernel: KernelChoice::Linear, .. } => f.write_str("linear model"),
+            Self::Exact { kernel } => write!(f, "exact GP{}", rough(kernel)),
+            Self::Sparse { kernel, inducing } => write!(f, "sparse GP{}, M {inducing}", rough(kernel)),
+            Self::Network { hidden, is_linear, inducing, alpha } => {
                 let widths: Vec<String> = hidden.iter().map(ToString::to_string).collect();
-                match (hidden.is_empty(), is_linear) {
-                    (true, _) => f.write_str("sparse GP")?,
-                    (false, false) => write!(f, "deep GP [{}]", widths.join(", "))?,
-                    (false, true) => write!(f, "deep GP [{}] linear", widths.join(", "))?,
-                }
-                write!(f, ", M {inducing}, α {alpha}")
+                let mean = if *is_linear { " linear" } else { "" };
+                write!(f, "deep GP [{}]{mean}, M {inducing}, α {alpha}", widths.join(", "))
             }
         }
     }
@@ -145,24 +177,28 @@ mod tests {
     #[test]
     fn candidates_suit_the_data() {
         let names = |rows, inputs| Candidate::first(rows, inputs).iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(names(500, 3)[0], "exact GP");
-        assert!(names(5000, 3).iter().all(|name| name != "exact GP"));
-        assert!(names(500, 3).contains(&"deep GP [3] linear, M 50, α 0.5".to_owned()));
-        assert!(names(500, 40).contains(&"deep GP [8, 8] linear, M 50, α 0.5".to_owned()));
-        assert_eq!(Candidate::first(500, 3).iter().filter(|c| c.is_plain()).count(), 2);
+        assert_eq!(names(500, 3)[..2], ["exact GP", "exact GP, Matérn 3/2"]);
+        assert!(names(5000, 3).iter().all(|name| !name.starts_with("exact GP")));
+        assert!(names(500, 3).contains(&"deep GP [3] linear, M 100, α 0.5".to_owned()));
+        assert!(names(5000, 40).contains(&"deep GP [8, 8] linear, M 50, α 0.5".to_owned()));
+        assert_eq!(Candidate::first(500, 3).iter().filter(|c| c.is_plain()).count(), 3);
+        assert_eq!(names(500, 3)[2], "linear model");
     }
 
     #[test]
     fn growth_ends() {
-        let sparse = Candidate::first(5000, 3).remove(0);
-        let mut grown = vec![sparse];
+        let mut grown = vec![Candidate::first(5000, 3).remove(0)];
         while let Some(next) = grown.last().and_then(|c| c.grown(5000)) {
             grown.push(next);
         }
         assert_eq!(grown.len(), 4);
-        assert!(grown.windows(2).all(|pair| pair[0].step_work(3) < pair[1].step_work(3)));
-        assert_eq!(Candidate { shape: Shape::Exact }.grown(100), None);
+        let work = |c: &Candidate| c.work(5000, 3, 10, 10);
+        assert!(grown.windows(2).all(|pair| work(&pair[0]) < work(&pair[1])));
+        assert_eq!(Candidate::Exact { kernel: KernelChoice::Eq }.grown(100), None);
         assert_eq!(grown[0].grown(150), None);
-        assert_eq!(grown[0].with_alpha(0.5), None);
+        assert_eq!(grown[0].with_alpha(0.3), None);
+        let wide = Candidate::first(500, 3).remove(4);
+        assert_eq!(wide.with_alpha(PLAIN_ALPHA), None);
+        assert!(wide.with_alpha(1.0).is_some());
     }
 }

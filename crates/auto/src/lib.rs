@@ -1,9 +1,9 @@
 //! The automatic mode: which model suits these rows, with nothing to tune.
 //!
-//! Candidates (exact and sparse GP, small deep GPs, wide ones with a linear mean) are compared by the log density of rows they
-//! were not trained on: all of them for a few steps, the better half for many, the best with more inducing inputs and other
-//! powers α as long as that pays. What is left is mixed with the weights that suit those rows best, and trained again on all
-//! rows. The answer depends on data, settings and seed alone, not on the clock.
+//! Candidates (exact and sparse GPs, smooth and rough; narrow deep GPs; wide ones with a linear mean) are compared by the log
+//! density of rows they were not trained on: all of them on one fold, the better ones on all folds, the best with more
+//! inducing inputs and other powers α as long as that pays. What is left is mixed with the weights that suit those rows best, and
+//! trained on all rows. The answer depends on data, settings and seed alone, not on the clock.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -21,5 +21,5 @@ mod folds;
 mod search;
 mod trial;
 
-pub use candidate::{Candidate, Shape};
+pub use candidate::Candidate;
 pub use search::{Found, Settings, fit};

@@ -1,27 +1,28 @@
 //! The search: halving, growing, mixing, and training what is left on all rows.
 
-use crate::candidate::{Candidate, Shape};
+use crate::candidate::{Candidate, MOST_EXACT_ROWS};
 use crate::folds::{Fold, folds};
-use crate::trial::{Training, Trial, judge, train};
+use crate::trial::{Training, Trial, judge, mean, train, train_again};
 use deepgp::{Error, Result};
 use deepgp_model::{Config, Member, Model, Prepared, Tried, mix_log_densities, stacking_weights};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Steps of the first comparison, of the second, and of the answer, at full effort.
-const STEPS: [f64; 3] = [800.0, 4000.0, 6000.0];
-/// Candidates that come through the first comparison, besides the plain GPs.
-const SURVIVORS: usize = 3;
-/// Networks that are tried with more inducing inputs, and the most flops of such a trial at full effort: about a minute.
+/// Steps of a network, for few rows and for many, and evaluations of a GP's evidence, at full effort.
+const STEPS: [f64; 2] = [2000.0, 3000.0];
+const EVALUATIONS: f64 = 40.0;
+/// Deep GPs that come through the first fold, besides the plain GPs.
+const SURVIVORS: usize = 2;
+/// Models that are tried with more inducing inputs, and the most flops of such a trial at full effort: about half a minute.
 const GROWN: usize = 2;
-const MOST_WORK: f64 = 6e11;
-/// Nats per row that more inducing inputs or another power must gain to be worth it.
+const MOST_WORK: f64 = 1.2e12;
+/// Nats per row that more inducing inputs must gain to be worth it.
 const LEAST_GAIN: f64 = 0.005;
-/// Powers that the best is tried with.
-const POWERS: [f64; 3] = [0.3, 0.7, 1.0];
+/// Powers that the best network is tried with.
+const POWERS: [f64; 2] = [0.2, 0.8];
 /// Members with a smaller weight are left out of a mixture.
-const LEAST_WEIGHT: f64 = 0.05;
+const LEAST_WEIGHT: f64 = 0.01;
 
 /// Settings of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,7 +39,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { effort: 1.0, ensemble: 4, seed: 0, threads: 1 }
+        Self { effort: 1.0, ensemble: 5, seed: 0, threads: 1 }
     }
 }
 
@@ -73,46 +74,19 @@ impl Found {
 /// What the data are refused for; [`Error::Empty`] if no candidate could be trained at all.
 pub fn fit(data: &Prepared, settings: &Settings, stop: &AtomicBool, watch: &(dyn Fn(&Tried) + Sync)) -> Result<Found> {
     let search = Search {
-        folds: folds(data.x(), data.y(), settings.seed),
+        folds: folds(data.x(), data.y(), settings.seed)?,
         data,
         settings,
         watch,
         stop,
-        tried: Mutex::new(Vec::new()),
+        tried: Mutex::default(),
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(settings.threads.max(1)).build();
-    let finalists = match &pool {
-        Ok(pool) => pool.install(|| search.finalists()),
+    match &pool {
+        Ok(pool) => pool.install(|| search.answer()),
         // Threads can be refused; the work can be done without.
-        Err(_) => search.finalists(),
-    };
-    let mut tried = search.tried.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Whoever stops the search waits for one more training, no longer than those before.
-    let (most, stage) = if stop.load(Ordering::Relaxed) { (1, 1) } else { (settings.ensemble, 2) };
-    let mixture = mix(finalists, most);
-    let training = Training { steps: steps(stage, settings), effort: settings.effort, seed: settings.seed };
-    let (mut members, mut config) = (Vec::new(), None);
-    for (weight, trial) in &mixture {
-        let trained = train(&trial.candidate, data, training, &AtomicBool::new(false));
-        // What worked on a part of the rows may fail on all of them: the others are still there.
-        if let Ok(Some(fitted)) = trained {
-            members.push(Member { weight: *weight, fitted });
-            config.get_or_insert_with(|| trial.candidate.config(training.steps, training.seed));
-            if let Some(entry) = tried.iter_mut().rev().find(|entry| **entry == trial.tried) {
-                entry.weight = *weight;
-            }
-        }
+        Err(_) => search.answer(),
     }
-    let Some(config) = config else {
-        return Err(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 });
-    };
-    let mean = mean_log_density(&mixture).map(|mean| data.targets().invert_log_density(mean));
-    Ok(Found { members, config, tried, mean_log_density: mean })
-}
-
-/// Steps of a stage.
-fn steps(stage: usize, settings: &Settings) -> usize {
-    (STEPS[stage] * settings.effort).ceil().max(20.0) as usize
 }
 
 /// What the stages share.
@@ -126,28 +100,92 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Candidates that were judged on all folds after many steps.
+    fn answer(self) -> Result<Found> {
+        let finalists = self.finalists();
+        // Whoever stops the search waits for one more training.
+        let most = if self.is_stopped() { 1 } else { self.settings.ensemble };
+        let mixture = mix(finalists, most);
+        let mean = mean_log_density(&mixture).map(|mean| self.in_units(mean));
+        let train = |(weight, trial): (f64, Trial)| {
+            // What worked on a part of the rows may fail on all of them: the others are still there.
+            let fitted = train_again(&trial.candidate, trial.fitted.as_ref()?, self.data, self.training()).ok()?;
+            Some((Member { weight, fitted }, trial))
+        };
+        let mut trained: Vec<(Member, Trial)> = mixture.into_par_iter().filter_map(train).collect();
+        if trained.is_empty() {
+            trained.push(self.unjudged()?);
+        }
+        let (rows, Training { steps, seed, .. }) = (self.data.x().rows(), self.training());
+        let config = trained[0].1.candidate.config(rows, steps, seed);
+        let mut tried = self.tried.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (member, trial) in &trained {
+            match tried.iter_mut().rev().find(|entry| **entry == trial.tried) {
+                Some(entry) => entry.weight = member.weight,
+                None => tried.push(Tried { weight: member.weight, ..trial.tried.clone() }),
+            }
+        }
+        let members = trained.into_iter().map(|(member, _)| member).collect();
+        Ok(Found { members, config, tried, mean_log_density: mean })
+    }
+
+    /// For rows too few to judge by, or where everything else failed: the plain GP, whose evidence needs no judges.
+    fn unjudged(&self) -> Result<(Member, Trial)> {
+        let candidate = Candidate::first(self.data.x().rows(), self.data.x().cols()).remove(0);
+        let fitted = train(&candidate, self.data, self.training(), &AtomicBool::new(false))?;
+        let Some(fitted) = fitted else {
+            return Err(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 });
+        };
+        let tried = Tried { name: candidate.to_string(), steps: 0, folds: 0, mean_log_density: None, weight: 1.0 };
+        let trial = Trial { candidate, tried, log_densities: Vec::new(), fitted: None };
+        Ok((Member { weight: 1.0, fitted }, trial))
+    }
+
+    fn training(&self) -> Training {
+        let Settings { effort, seed, .. } = *self.settings;
+        let times = |count: f64, least: f64| (count * effort).ceil().max(least) as usize;
+        let steps = STEPS[usize::from(self.data.x().rows() > MOST_EXACT_ROWS)];
+        Training { steps: times(steps, 20.0), evaluations: times(EVALUATIONS, 10.0), seed }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Models that were judged by the same rows, all that there are.
     fn finalists(&self) -> Vec<Trial> {
         let (rows, inputs) = (self.data.x().rows(), self.data.x().cols());
-        // A first look on one fold.
-        let mut ranked = self.stage(&Candidate::first(rows, inputs), 0);
+        let Some((first, others)) = self.folds.split_at_checked(1) else { return Vec::new() };
+        let mut ranked = self.try_on(first, &Candidate::first(rows, inputs), |trial| trial);
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        let first_look = ranked.clone();
-        let (plain, deep): (Vec<Trial>, Vec<Trial>) = ranked.into_iter().partition(|trial| trial.candidate.is_plain());
-        let through: Vec<Candidate> =
-            plain.into_iter().chain(deep.into_iter().take(SURVIVORS)).map(|trial| trial.candidate).collect();
-        let mut finalists = self.stage(&through, 1);
-        if finalists.len() < through.len() {
-            // Stopped on the way: only the first look has judged all of them by the same rows, the plain GPs included.
-            return first_look;
+        let (mut finalists, deep): (Vec<Trial>, Vec<Trial>) =
+            ranked.iter().cloned().partition(|trial| trial.candidate.is_plain());
+        finalists.extend(deep.into_iter().take(SURVIVORS));
+        if !others.is_empty() {
+            let candidates: Vec<Candidate> = finalists.iter().map(|trial| trial.candidate.clone()).collect();
+            let on_all = self.try_on(others, &candidates, |rest| {
+                let of_first = finalists.iter().find(|trial| trial.candidate == rest.candidate).cloned();
+                of_first.map_or(rest.clone(), |first| first.joined(rest, |mean| self.in_units(mean)))
+            });
+            if on_all.len() < finalists.len() {
+                // Stopped on the way: only the first fold has judged all of them, the plain GPs included.
+                return ranked;
+            }
+            finalists = on_all;
         }
-        // More inducing inputs for the best networks, as long as they pay.
-        let mut networks: Vec<Trial> =
-            finalists.iter().filter(|trial| trial.candidate.shape != Shape::Exact).cloned().collect();
-        networks.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        for mut best in networks.into_iter().take(GROWN) {
-            while let Some(grown) = best.candidate.grown(rows).filter(|grown| self.is_affordable(grown)) {
-                let Some(next) = self.stage(&[grown], 1).pop() else { break };
+        self.grow(&mut finalists);
+        self.vary(&mut finalists);
+        finalists
+    }
+
+    /// More inducing inputs for the best, as long as they pay.
+    fn grow(&self, finalists: &mut Vec<Trial>) {
+        let mut ranked = finalists.clone();
+        ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
+        let rows = self.data.x().rows();
+        let growing = ranked.into_iter().filter(|trial| trial.candidate.grown(rows).is_some()).take(GROWN);
+        for mut best in growing {
+            while let Some(grown) = best.candidate.grown(rows).filter(|grown| self.work(grown) <= self.most_work()) {
+                let Some(next) = self.try_on(&self.folds, &[grown], |trial| trial).pop() else { return };
                 finalists.push(next.clone());
                 if next.score() < best.score() + LEAST_GAIN {
                     break;
@@ -155,33 +193,41 @@ impl Search<'_> {
                 best = next;
             }
         }
-        // Other powers for the best network.
-        let networks = finalists.iter().filter(|trial| trial.candidate.shape != Shape::Exact);
-        if let Some(best) = networks.max_by(|a, b| a.score().total_cmp(&b.score())) {
-            let others: Vec<Candidate> = POWERS.iter().filter_map(|&power| best.candidate.with_alpha(power)).collect();
-            finalists.extend(self.stage(&others, 1));
+    }
+
+    /// Other powers for the best network, if it is a cheap one.
+    fn vary(&self, finalists: &mut Vec<Trial>) {
+        let networks = finalists.iter().filter(|trial| !trial.candidate.is_plain());
+        let Some(best) = networks.max_by(|a, b| a.score().total_cmp(&b.score())) else { return };
+        let others: Vec<Candidate> = POWERS.iter().filter_map(|&power| best.candidate.with_alpha(power)).collect();
+        if others.iter().map(|other| self.work(other)).sum::<f64>() <= self.most_work() {
+            finalists.extend(self.try_on(&self.folds, &others, |trial| trial));
         }
-        finalists
     }
 
-    /// Whether a candidate can be tried on all folds within the work that a trial may take.
-    fn is_affordable(&self, candidate: &Candidate) -> bool {
-        let steps = (steps(1, self.settings) * self.folds.len()) as f64;
-        let work = candidate.step_work(self.data.x().cols()).map(|work| steps * work);
-        work.is_none_or(|work| work <= MOST_WORK * self.settings.effort)
+    /// Flops of a trial on all folds.
+    fn work(&self, candidate: &Candidate) -> f64 {
+        let (x, Training { steps, evaluations, .. }) = (self.data.x(), self.training());
+        self.folds.len() as f64 * candidate.work(x.rows(), x.cols(), evaluations, steps)
     }
 
-    /// Tries candidates, several at a time; in the order given. The first stage looks at one fold, the second at all.
-    fn stage(&self, candidates: &[Candidate], stage: usize) -> Vec<Trial> {
-        let folds = if stage == 0 { &self.folds[..1] } else { &self.folds[..] };
-        let Settings { effort, seed, .. } = *self.settings;
-        let training = Training { steps: steps(stage, self.settings), effort, seed };
-        let unit = |log_density| self.data.targets().invert_log_density(log_density);
+    fn most_work(&self) -> f64 {
+        MOST_WORK * self.settings.effort
+    }
+
+    /// A log density of standardised targets in their own units.
+    fn in_units(&self, log_density: f64) -> f64 {
+        self.data.targets().invert_log_density(log_density)
+    }
+
+    /// Tries candidates on folds, several at a time; in the order given. `complete` has the last word on a trial. What was
+    /// begun when the search is stopped is left out.
+    fn try_on(&self, folds: &[Fold], candidates: &[Candidate], complete: impl Fn(Trial) -> Trial + Sync) -> Vec<Trial> {
         let one = |candidate: &Candidate| {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.is_stopped() {
                 return None;
             }
-            let trial = judge(candidate, folds, training, unit, self.stop)?;
+            let trial = complete(judge(candidate, folds, self.training(), |mean| self.in_units(mean), self.stop)?);
             (self.watch)(&trial.tried);
             Some(trial)
         };
@@ -220,8 +266,7 @@ fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
 fn mean_log_density(mixture: &[(f64, Trial)]) -> Option<f64> {
     let (weights, columns): (Vec<f64>, Vec<Vec<f64>>) =
         mixture.iter().map(|(weight, trial)| (*weight, trial.log_densities.clone())).unzip();
-    let all = mix_log_densities(&weights, &columns);
-    Some(all.iter().sum::<f64>() / all.len() as f64).filter(|mean| mean.is_finite())
+    mean(&mix_log_densities(&weights, &columns))
 }
 
 #[cfg(test)]
@@ -229,10 +274,10 @@ mod tests {
     use super::*;
 
     fn trial(name: &str, log_densities: Vec<f64>) -> Trial {
-        let mean = log_densities.iter().sum::<f64>() / log_densities.len() as f64;
-        let mean_log_density = Some(mean).filter(|mean| mean.is_finite());
+        let mean_log_density = mean(&log_densities);
         let tried = Tried { name: name.into(), steps: 1, folds: 1, mean_log_density, weight: 0.0 };
-        Trial { candidate: Candidate { shape: Shape::Exact }, tried, log_densities }
+        let candidate = Candidate::Exact { kernel: deepgp::init::KernelChoice::Eq };
+        Trial { candidate, tried, log_densities, fitted: None }
     }
 
     /// Log densities that are good on every row for which `good` holds.
@@ -267,7 +312,7 @@ mod tests {
         let settings = Settings { effort: 0.02, ..Settings::default() };
         let first = Candidate::first(60, 1).len();
         let (stop, count) = (AtomicBool::new(false), std::sync::atomic::AtomicUsize::new(0));
-        // After the first look and one model of the second.
+        // After the first fold and one model on the others.
         let found = fit(&data, &settings, &stop, &|_| {
             if count.fetch_add(1, Ordering::Relaxed) == first {
                 stop.store(true, Ordering::Relaxed);

@@ -1,17 +1,24 @@
-//! One trial: a candidate trained on some rows and judged by others.
+//! One trial: a candidate trained on some rows and judged by others; and what is chosen, trained on all of them.
 
-use crate::candidate::{Candidate, Shape};
+use crate::candidate::{Candidate, MOST_EVIDENCE_ROWS, PLAIN_ALPHA};
 use crate::folds::Fold;
-use deepgp::train::{Fitted, Progress, Termination};
-use deepgp::{Result, exact};
-use deepgp_model::{Prepared, Tried};
+use deepgp::closed::{exact, sparse};
+use deepgp::init::{KernelChoice, network, sample_rows};
+use deepgp::layer::Layer;
+use deepgp::linalg::Mat;
+use deepgp::network::DeepGp;
+use deepgp::train::{Fitted, Progress, Termination, Trainer};
+use deepgp::{Error, Result};
+use deepgp_model::{Config, Prepared, Tried};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Evaluations of the evidence for an exact GP's hyperparameters, at full effort.
-const EVALUATIONS: f64 = 60.0;
-/// Steps of the sparse GP that an exact one starts from: they cost next to nothing beside it.
-const WARM_UP: usize = 500;
+/// Inducing inputs of the sparse GP whose hyperparameters every GP starts from: it costs next to nothing.
+const FIRST_INDUCING: usize = 50;
+/// Share of steps and evaluations that a model which is trained already takes on all rows.
+const AGAIN: f64 = 0.4;
 
 /// A candidate, what it showed, and the log density of every row that it was judged by.
 #[derive(Debug, Clone)]
@@ -20,6 +27,8 @@ pub(crate) struct Trial {
     pub tried: Tried,
     /// In standardised units.
     pub log_densities: Vec<f64>,
+    /// As it was trained on the first fold; nothing if that failed.
+    pub fitted: Option<Fitted>,
 }
 
 impl Trial {
@@ -27,16 +36,38 @@ impl Trial {
     pub fn score(&self) -> f64 {
         self.tried.mean_log_density.unwrap_or(f64::NEG_INFINITY)
     }
+
+    /// The same, judged by the rows of another trial of the same candidate as well.
+    pub fn joined(mut self, other: Trial, unit: impl Fn(f64) -> f64) -> Self {
+        let is_sound = self.tried.mean_log_density.is_some() && other.tried.mean_log_density.is_some();
+        self.log_densities.extend(other.log_densities);
+        self.tried.folds += other.tried.folds;
+        self.tried.mean_log_density = mean(&self.log_densities).map(unit).filter(|_| is_sound);
+        self
+    }
 }
 
-/// How a candidate is trained.
+/// The mean, if it is a number.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    Some(values.iter().sum::<f64>() / values.len() as f64).filter(|mean| mean.is_finite())
+}
+
+/// How candidates are trained.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Training {
     /// Steps of a network.
     pub steps: usize,
-    /// Share of the evaluations of an exact GP.
-    pub effort: f64,
+    /// Evaluations of a GP's evidence.
+    pub evaluations: usize,
     pub seed: u64,
+}
+
+impl Training {
+    /// What a model needs that is trained already, on other rows.
+    fn again(self) -> Self {
+        let share = |count: usize| (AGAIN * count as f64).ceil() as usize;
+        Self { steps: share(self.steps), evaluations: share(self.evaluations), ..self }
+    }
 }
 
 /// Trains a candidate on prepared rows. Nothing if `stop` was set.
@@ -46,21 +77,75 @@ pub(crate) fn train(
     training: Training,
     stop: &AtomicBool,
 ) -> Result<Option<Fitted>> {
-    let steps = if candidate.shape == Shape::Exact { WARM_UP } else { training.steps };
-    let mut trainer = data.trainer(&candidate.config(steps, training.seed))?;
+    let Training { steps, evaluations, seed } = training;
+    match candidate {
+        Candidate::Exact { kernel } => {
+            let start = sparse_gp(data, *kernel, FIRST_INDUCING, evaluations, seed)?.model;
+            Ok(Some(exact::fit(&start, data.x(), data.y(), evaluations)?.fitted))
+        }
+        Candidate::Sparse { kernel, inducing } => sparse_gp(data, *kernel, *inducing, evaluations, seed).map(Some),
+        Candidate::Network { .. } => run(data.trainer(&candidate.config(data.x().rows(), steps, seed))?, stop),
+    }
+}
+
+/// Trains what was trained on a part of the rows on all of them, from there.
+pub(crate) fn train_again(
+    candidate: &Candidate,
+    fitted: &Fitted,
+    data: &Prepared,
+    training: Training,
+) -> Result<Fitted> {
+    let Training { steps, evaluations, seed } = training.again();
+    match candidate {
+        Candidate::Exact { .. } => Ok(exact::fit(&fitted.model, data.x(), data.y(), evaluations)?.fitted),
+        Candidate::Sparse { .. } => on_all_rows(&fitted.model, data, evaluations, seed),
+        Candidate::Network { .. } => {
+            let mut config: Config = candidate.config(data.x().rows(), steps, seed);
+            // The rest of a course that has been gone before.
+            config.train.learning_rate *= AGAIN;
+            let trainer = Trainer::new(fitted.model.clone(), data.x(), data.y(), config.train)?;
+            let never = AtomicBool::new(false);
+            let trained = run(trainer.with_factors(fitted.factors.clone())?, &never)?;
+            trained.ok_or(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 })
+        }
+    }
+}
+
+fn run(mut trainer: Trainer<'_>, stop: &AtomicBool) -> Result<Option<Fitted>> {
     let outcome = trainer.run(&mut |_: &Progress<'_>| match stop.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     });
-    if outcome.termination == Termination::Stopped {
-        return Ok(None);
+    Ok((outcome.termination != Termination::Stopped).then(|| trainer.fitted()))
+}
+
+/// A sparse GP: one with few inducing inputs finds hyperparameters, from which one with all of them starts.
+fn sparse_gp(data: &Prepared, kernel: KernelChoice, inducing: usize, evaluations: usize, seed: u64) -> Result<Fitted> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(u64::MAX);
+    let mut start = |m: usize| {
+        let mut config = Candidate::Sparse { kernel, inducing: m }.config(data.x().rows(), 0, seed);
+        config.architecture.n_inducing = m;
+        Ok(network(data.x(), config.noise.likelihood(data.y().cols()), &config.architecture, &mut rng)?.0)
+    };
+    let small = on_all_rows(&start(FIRST_INDUCING.min(inducing))?, data, evaluations, seed)?;
+    if inducing <= FIRST_INDUCING {
+        return Ok(small);
     }
-    let fitted = trainer.fitted();
-    if candidate.shape != Shape::Exact {
-        return Ok(Some(fitted));
+    let centres: DeepGp = start(inducing)?;
+    let layer = Layer { z: centres.layers()[0].z.clone(), ..small.model.layers()[0].clone() };
+    on_all_rows(&DeepGp::new(vec![layer], small.model.likelihood().clone())?, data, evaluations, seed)
+}
+
+/// Hyperparameters from as many rows as are needed to find them, the factor from all.
+fn on_all_rows(start: &DeepGp, data: &Prepared, evaluations: usize, seed: u64) -> Result<Fitted> {
+    let (x, y, alpha) = (data.x(), data.y(), PLAIN_ALPHA);
+    if x.rows() <= MOST_EVIDENCE_ROWS {
+        return Ok(sparse::fit(start, x, y, alpha, evaluations)?.fitted);
     }
-    let evaluations = (EVALUATIONS * training.effort.min(1.0)).ceil().max(10.0) as usize;
-    Ok(Some(exact::fit(&fitted.model, data.x(), data.y(), evaluations)?.fitted))
+    let rows = sample_rows(x.rows(), MOST_EVIDENCE_ROWS, &mut ChaCha8Rng::seed_from_u64(seed));
+    let found = sparse::fit(start, &x.select_rows(&rows), &y.select_rows(&rows), alpha, evaluations)?;
+    sparse::posterior(found.fitted.model, x, y, alpha)
 }
 
 /// Trains and judges a candidate on each fold. Nothing if `stop` was set. A candidate that cannot be trained gets no score: that
@@ -72,10 +157,13 @@ pub(crate) fn judge(
     unit: impl Fn(f64) -> f64,
     stop: &AtomicBool,
 ) -> Option<Trial> {
-    let (mut log_densities, mut is_sound) = (Vec::new(), true);
+    let (mut log_densities, mut first, mut is_sound) = (Vec::new(), None, true);
     for fold in folds {
         match on_fold(candidate, fold, training, stop) {
-            Ok(Some(of_fold)) => log_densities.extend(of_fold),
+            Ok(Some((fitted, of_fold))) => {
+                log_densities.extend(of_fold);
+                first.get_or_insert(fitted);
+            }
             Ok(None) => return None,
             Err(_) => {
                 is_sound = false;
@@ -83,22 +171,25 @@ pub(crate) fn judge(
             }
         }
     }
-    let mean = log_densities.iter().sum::<f64>() / log_densities.len() as f64;
     let tried = Tried {
         name: candidate.to_string(),
-        steps: if candidate.shape == Shape::Exact { 0 } else { training.steps },
+        steps: if candidate.is_plain() { 0 } else { training.steps },
         folds: folds.len(),
-        mean_log_density: Some(unit(mean)).filter(|mean| is_sound && mean.is_finite()),
+        mean_log_density: mean(&log_densities).map(unit).filter(|_| is_sound),
         weight: 0.0,
     };
-    Some(Trial { candidate: candidate.clone(), tried, log_densities })
+    Some(Trial { candidate: candidate.clone(), tried, log_densities, fitted: first })
 }
 
-/// Log densities of a fold's judges.
-fn on_fold(candidate: &Candidate, fold: &Fold, training: Training, stop: &AtomicBool) -> Result<Option<Vec<f64>>> {
-    let (x, y) = &fold.train;
-    // Standardised anew: what the judges are like must not be known.
-    let data = Prepared::new(x.clone(), y.clone())?;
-    let Some(fitted) = train(candidate, &data, training, stop)? else { return Ok(None) };
-    Ok(Some(data.model(fitted)?.log_density(&fold.judge.0, &fold.judge.1)?))
+/// The model of a fold and the log densities of its judges.
+fn on_fold(
+    candidate: &Candidate,
+    fold: &Fold,
+    training: Training,
+    stop: &AtomicBool,
+) -> Result<Option<(Fitted, Vec<f64>)>> {
+    let Some(fitted) = train(candidate, &fold.train, training, stop)? else { return Ok(None) };
+    let (x, y): &(Mat, Mat) = &fold.judge;
+    let log_densities = fold.train.model(fitted.clone())?.log_density(x, y)?;
+    Ok(Some((fitted, log_densities)))
 }

@@ -40,8 +40,8 @@
 //! for afterwards.
 
 pub mod batches;
+pub mod closed;
 pub mod error;
-pub mod exact;
 pub mod gauss;
 pub mod infer;
 pub mod init;

@@ -1,5 +1,6 @@
 //! Training: batch → engine → optimiser → observer, until a reason to stop.
 
+mod foothold;
 mod snapshot;
 
 pub use snapshot::{Fingerprint, Snapshot};
@@ -13,6 +14,7 @@ use crate::network::DeepGp;
 use crate::optim::{Adam, Schedule};
 use crate::param::Parameters;
 use crate::predict::Predictor;
+use foothold::Foothold;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -195,6 +197,8 @@ pub struct Trainer<'a> {
     /// The free parameters at the last step that could be evaluated. Factors need no such copy: engines only move them
     /// to definite, finite ones.
     last_good: Vec<f64>,
+    /// The lowest place so far.
+    foothold: Option<Foothold>,
     events: Vec<(usize, Event)>,
     n_events: usize,
 }
@@ -222,6 +226,7 @@ impl<'a> Trainer<'a> {
             ws: Workspace::with_threads(&model, settings.threads),
             adam: Adam::new(theta.len()),
             last_good: theta,
+            foothold: None,
             data: Fingerprint::of(x, y),
             x,
             y,
@@ -331,6 +336,7 @@ impl<'a> Trainer<'a> {
         let mean = self.mean_energy.map_or(energy, |mean| mean + ENERGY_MEMORY * (energy - mean));
         self.mean_energy = Some(mean);
         events.into_iter().for_each(|event| self.note(event));
+        self.look_around();
         energy
     }
 
@@ -372,6 +378,7 @@ impl<'a> Trainer<'a> {
                 break Termination::Stopped;
             }
         };
+        self.go_back();
         // The last move of the parameters has not been evaluated: it must at least give a predictor.
         if self.predictor().is_err() {
             self.reject("the last step left a network that cannot predict".to_owned());

@@ -92,6 +92,21 @@ fn a_resumed_run_gives_the_bits_of_an_uninterrupted_one() {
     }
 }
 
+/// Long enough for the run to know its lowest place, with a learning rate that leads it away from there.
+#[test]
+fn a_run_that_went_up_again_is_resumed_with_its_lowest_place() {
+    let (x, y) = data(50);
+    let settings =
+        Settings { learning_rate: 0.3, schedule: Schedule::Constant, ..settings(Engine::Sep(Site::FirstOrder), 300) };
+    let model = start(&x);
+    let whole = finish(Trainer::new(model.clone(), &x, &y, settings.clone()).expect("a trainer"));
+    for interrupted in [240, 299] {
+        let snapshot = stored(&snapshot_at(interrupted, &model, &x, &y, &settings));
+        let resumed = finish(Trainer::resume(snapshot, &x, &y).expect("a run to resume"));
+        assert!(resumed == whole, "interrupted after {interrupted}");
+    }
+}
+
 #[test]
 fn a_run_with_undone_steps_resumes_between_them() {
     // Squares of the first overflow, so that no step has a finite energy; of the second, the squares of the gradient do.

@@ -104,9 +104,9 @@ pub struct Search {
     pub config: Config,
     /// How it was done.
     pub settings: SearchSettings,
-    /// Rows that were learnt from in each trial.
+    /// Rows that were learnt from in each run of a trial.
     pub rows: usize,
-    /// Rows that trials were judged by.
+    /// Rows that trials were judged by, over all runs of a trial.
     pub held_out: usize,
     /// What was tried, in order.
     pub trials: Vec<Trial>,
@@ -129,10 +129,18 @@ pub struct SearchSettings {
     pub bounds: (f64, f64),
     /// Number of trials.
     pub trials: usize,
-    /// Share of the training rows that trials are judged by.
+    /// Share of the training rows that one run of a trial is judged by.
     pub held_out: f64,
+    /// Runs of a trial, each judged by other rows and with another seed; their mean counts.
+    #[serde(default = "once")]
+    pub repeats: usize,
     /// Seed of the choice of these rows.
     pub seed: u64,
+}
+
+/// Searches of earlier records judged a trial by one run.
+fn once() -> usize {
+    1
 }
 
 /// One trial of a search.
@@ -142,9 +150,9 @@ pub struct Trial {
     pub learning_rate: f64,
     /// The criterion, no worse than a constant model's; see [`crate::search`].
     pub loss: f64,
-    /// Root mean squared error on the held-out rows, if finite.
+    /// Root mean squared error on the held-out rows, if finite; the mean over the runs of the trial.
     pub rmse: Option<f64>,
-    /// Mean log density of the held-out rows, if finite.
+    /// Mean log density of the held-out rows, if finite; the mean over the runs of the trial.
     pub mean_log_density: Option<f64>,
     /// Improvement expected before the trial; none for the first design.
     pub expected_improvement: Option<f64>,

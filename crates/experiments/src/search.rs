@@ -1,7 +1,7 @@
 //! The search for a learning rate: Bayesian optimisation of the error on held-out training rows.
 //!
 //! x ∈ [0, 1] stands for the logarithm of the rate between its bounds. A trial trains with the whole protocol on the training
-//! rows that are not held out. Its loss is the logarithm of the RMSE relative to that of a constant model, or the negative log
+//! rows that are not held out, several times with other rows held out: one run is too much a matter of luck. Its loss is the logarithm of the RMSE relative to that of a constant model, or the negative log
 //! density relative to that model's; a trial that is worse than a constant counts as equal to it, since how badly a diverged run
 //! fails says nothing about good rates.
 
@@ -26,7 +26,7 @@ const MOST_HELD_OUT: usize = 1000;
 
 impl Default for SearchSettings {
     fn default() -> Self {
-        Self { criterion: Criterion::LogDensity, bounds: (2e-4, 5e-2), trials: 10, held_out: 0.2, seed: 0 }
+        Self { criterion: Criterion::LogDensity, bounds: (2e-4, 5e-2), trials: 10, held_out: 0.2, repeats: 3, seed: 0 }
     }
 }
 
@@ -54,7 +54,7 @@ pub fn search(
     settings: &SearchSettings,
     stop: &AtomicBool,
 ) -> Result<Option<Found>> {
-    let parts = hold_out(x, y, settings)?;
+    let divisions = hold_out(x, y, settings)?;
     let rate_at = |u: f64| {
         let (low, high) = (settings.bounds.0.ln(), settings.bounds.1.ln());
         (low + u * (high - low)).exp().clamp(settings.bounds.0, settings.bounds.1)
@@ -69,22 +69,32 @@ pub fn search(
             }
         };
         let learning_rate = rate_at(u);
-        let mut config = config.clone();
-        config.train.learning_rate = learning_rate;
-        let Some((result, _)) = run(&parts, &config, stop)? else { return Ok(None) };
-        let constant = result.baselines.iter().find(|(name, _)| name == "constant").map(|(_, scores)| scores);
-        let loss = loss(settings.criterion, result.scores.as_ref(), constant);
+        let (mut total, mut scores) = (0.0, Vec::new());
+        for (i, parts) in divisions.iter().enumerate() {
+            let mut config = config.clone();
+            config.train.learning_rate = learning_rate;
+            config.train.seed = config.train.seed.wrapping_add(i as u64);
+            let Some((result, _)) = run(parts, &config, stop)? else { return Ok(None) };
+            let constant = result.baselines.iter().find(|(name, _)| name == "constant").map(|(_, scores)| scores);
+            total += loss(settings.criterion, result.scores.as_ref(), constant);
+            scores.push(result.scores);
+        }
+        let loss = total / divisions.len() as f64;
         tried.push((u, loss));
-        let (rmse, mean_log_density) =
-            (result.scores.as_ref().map(|s| s.rmse), result.scores.as_ref().map(|s| s.mean_log_density));
+        let mean = |of: fn(&Scores) -> f64| {
+            let all = scores.iter().map(|scores| scores.as_ref().map(of)).collect::<Option<Vec<f64>>>();
+            all.map(|all| all.iter().sum::<f64>() / all.len() as f64)
+        };
+        let (rmse, mean_log_density) = (mean(|s| s.rmse), mean(|s| s.mean_log_density));
         trials.push(Trial { learning_rate, loss, rmse, mean_log_density, expected_improvement });
     }
     let (best, loss) = best(&tried)?;
-    Ok(Some(Found { learning_rate: rate_at(best), loss, trials, rows: (parts.train.0.rows(), parts.test.0.rows()) }))
+    let rows = (divisions[0].train.0.rows(), divisions.iter().map(|parts| parts.test.0.rows()).sum());
+    Ok(Some(Found { learning_rate: rate_at(best), loss, trials, rows }))
 }
 
-/// Divides training rows into those to learn from and those to be judged by.
-fn hold_out(x: &Mat, y: &Mat, settings: &SearchSettings) -> Result<Parts> {
+/// Divides training rows into those to learn from and those to be judged by, in several ways; no row is held out twice.
+fn hold_out(x: &Mat, y: &Mat, settings: &SearchSettings) -> Result<Vec<Parts>> {
     let rows = x.rows();
     if rows < LEAST_ROWS {
         return Err(Error::TooFewRows { rows, least: LEAST_ROWS });
@@ -92,10 +102,13 @@ fn hold_out(x: &Mat, y: &Mat, settings: &SearchSettings) -> Result<Parts> {
     let mut order: Vec<usize> = (0..rows).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(settings.seed));
     let held_out = ((rows as f64 * settings.held_out).round() as usize).clamp(1, MOST_HELD_OUT.min(rows / 2));
-    let (test, train) = order.split_at_mut(held_out);
-    test.sort_unstable();
-    train.sort_unstable();
-    Ok(Parts::of(x, y, train, test))
+    let divide = |test: &[usize]| {
+        let mut is_held_out = vec![false; rows];
+        test.iter().for_each(|&row| is_held_out[row] = true);
+        let (test, train): (Vec<usize>, Vec<usize>) = (0..rows).partition(|&row| is_held_out[row]);
+        Parts::of(x, y, &train, &test)
+    };
+    Ok(order.chunks_exact(held_out).take(settings.repeats.max(1)).map(divide).collect())
 }
 
 /// The loss of a trial, no worse than a constant model's, which is 0.
@@ -143,7 +156,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let first = search(&x, &y, &quick(), &settings, &stop)?.expect("nobody stopped it");
         assert_eq!(first.trials.len(), 6);
-        assert_eq!(first.rows, (64, 16));
+        assert_eq!(first.rows, (64, 48));
         for (i, trial) in first.trials.iter().enumerate() {
             assert!((settings.bounds.0..=settings.bounds.1).contains(&trial.learning_rate));
             assert_eq!(trial.expected_improvement.is_none(), i < DESIGN.len());

@@ -23,7 +23,7 @@ const DOF: f64 = 4.0;
 
 impl Noise {
     /// The likelihood at its starting values, for standardised targets.
-    pub(crate) fn likelihood(self, n_targets: usize) -> Likelihood {
+    pub fn likelihood(self, n_targets: usize) -> Likelihood {
         match self {
             Noise::Gaussian => Likelihood::Gaussian(Gaussian { noise_var: vec![NOISE_VAR; n_targets] }),
             Noise::StudentT => Likelihood::StudentT(StudentT { scale: vec![NOISE_VAR.sqrt(); n_targets], dof: DOF }),

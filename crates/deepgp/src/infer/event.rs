@@ -27,7 +27,7 @@ pub enum Event {
         /// The step that was taken.
         damping: f64,
     },
-    /// No step was short enough: the factor stays as it was.
+    /// No step was short enough: the sites were not taken in, and a factor of SEP was drawn towards the prior.
     SiteRejected {
         /// The layer.
         layer: usize,
@@ -63,6 +63,15 @@ pub enum Event {
     StepRejected {
         /// Why, in words.
         cause: String,
+    },
+    /// The run had ended far above its lowest mean energy: network and factors are those of that place.
+    WentBack {
+        /// The step they are from.
+        step: usize,
+        /// The mean energy that the run had ended with.
+        energy: f64,
+        /// The lowest.
+        lowest: f64,
     },
     /// There were fewer distinct rows than inducing inputs asked for.
     InducingReduced {

@@ -91,7 +91,7 @@ impl Default for Settings {
 }
 
 /// The least power: the energy divides differences of log partitions by α.
-const LEAST_ALPHA: f64 = 1e-6;
+pub(crate) const LEAST_ALPHA: f64 = 1e-6;
 
 /// Rows of a data set.
 #[derive(Debug, Clone, Copy)]

@@ -61,6 +61,11 @@ impl State {
         all * size_of::<f64>()
     }
 
+    /// Whether the factors are all there is, so that a copy of them is a copy of the state.
+    pub(crate) fn is_factors_alone(&self) -> bool {
+        self.points.is_empty() && self.roots.is_empty()
+    }
+
     /// A random start: linear terms are drawn, since equal ones would leave all hidden units equal for ever.
     ///
     /// The first layer gets larger linear terms than those above it. Precisions are nearly zero but for the joint energy,

@@ -1,5 +1,6 @@
 //! A run as a value: everything that its future depends on but the data, so that it can be stored and resumed.
 
+use super::foothold::Foothold;
 use super::{Fitted, MAX_EVENTS, Settings, Trainer, free_mask};
 use crate::batches::Batches;
 use crate::error::{Error, Result, expect_size};
@@ -28,6 +29,9 @@ pub struct Snapshot {
     rejections: usize,
     learning_scale: f64,
     last_good: Vec<f64>,
+    /// Absent in runs that were stored before there was one.
+    #[serde(default)]
+    foothold: Option<Foothold>,
     events: Vec<(usize, Event)>,
     n_events: usize,
 }
@@ -84,6 +88,7 @@ impl<'a> Trainer<'a> {
             rejections: self.rejections,
             learning_scale: self.learning_scale,
             last_good: self.last_good.clone(),
+            foothold: self.foothold.clone(),
             events: self.events.clone(),
             n_events: self.n_events,
         }
@@ -96,7 +101,7 @@ impl<'a> Trainer<'a> {
     /// file, as [`Trainer::new`] and [`super::Fitted::check`] would say it.
     pub fn resume(snapshot: Snapshot, x: &'a Mat, y: &'a Mat) -> Result<Self> {
         let Snapshot { settings, data, model, state, adam, step, mean_energy, .. } = snapshot;
-        let Snapshot { rejections, learning_scale, last_good, mut events, n_events, .. } = snapshot;
+        let Snapshot { rejections, learning_scale, last_good, foothold, mut events, n_events, .. } = snapshot;
         let inference = settings.check()?;
         model.check()?;
         model.check_data(x, y)?;
@@ -110,6 +115,12 @@ impl<'a> Trainer<'a> {
         if let Some(row) = last_good.iter().position(|v| !v.is_finite()) {
             let what = "parameters of the last good step";
             return Err(Error::NotFinite { what, row, column: 0, value: last_good[row] });
+        }
+        if let Some(foothold) = &foothold {
+            foothold.model.check()?;
+            foothold.model.check_data(x, y)?;
+            foothold.model.check_factors(&foothold.factors)?;
+            model.check_factors(&foothold.factors)?;
         }
         if !(0.0..=1.0).contains(&learning_scale) {
             let (name, requirement) = ("learning scale", "it must lie between 0 and 1");
@@ -133,6 +144,7 @@ impl<'a> Trainer<'a> {
             rejections,
             learning_scale,
             last_good,
+            foothold,
             n_events: n_events.max(events.len()),
             events,
         })

@@ -7,112 +7,49 @@
 //! log p(y) = −½ yᵀa − ½ log|C| − ½N log 2π,     C = K + σ²I,  a = C⁻¹y
 //! ∂ log p/∂K = ½ (a aᵀ − C⁻¹),   ∂ log p/∂σ² = ½ tr(a aᵀ − C⁻¹)          summed over outputs, each with its own σ²
 //! ```
-//! It is one more way to a [`Fitted`] network: prediction, storage and everything else are those of any sparse GP.
 //! Cost: O(N³) per evaluation and output, O(N²) memory. Reference: Rasmussen, Williams (2006), chapter 2 and section 5.4.1.
 
-use crate::error::{Error, Result};
+use super::{ClosedFit, all_but, maximise, parts};
+use crate::error::Result;
 use crate::gauss::Factor;
 use crate::infer::Settings as InferSettings;
 use crate::kernel::{Law, PsiTables};
 use crate::layer::Layer;
-use crate::likelihood::{Gaussian, Likelihood};
 use crate::linalg::{Cholesky, Mat, Op, dot, mul};
 use crate::network::{DeepGp, Gradient};
-use crate::optim::minimise;
-use crate::param::Parameters;
 use crate::special::LN_2PI;
 use crate::train::Fitted;
-
-/// The search for hyperparameters ends when a step gains less than this of log evidence.
-const TOLERANCE: f64 = 1e-3;
-
-/// A trained exact GP.
-#[derive(Debug, Clone)]
-pub struct ExactFit {
-    /// The network: one layer, Z = X.
-    pub fitted: Fitted,
-    /// log p(y) at its hyperparameters.
-    pub log_evidence: f64,
-    /// Evaluations of it that were used.
-    pub evaluations: usize,
-}
 
 /// Maximises the evidence from the hyperparameters of a network with one layer, whose inducing inputs are not used.
 ///
 /// # Errors
-/// [`Error::Shape`] for more than one layer, [`Error::Parameter`] for another likelihood than Gaussian or data that do not fit;
-/// [`Error::NotPositiveDefinite`] if the evidence cannot be evaluated at the start.
-pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, max_evaluations: usize) -> Result<ExactFit> {
+/// [`Error::Shape`](crate::Error::Shape) for more than one layer, [`Error::Parameter`](crate::Error::Parameter) for another
+/// likelihood than Gaussian or data that do not fit; [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if the
+/// evidence cannot be evaluated at the start.
+pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, max_evaluations: usize) -> Result<ClosedFit> {
     let mut gp = at_rows(start, x)?;
     gp.check_data(x, y)?;
     // Z stays where the rows are.
-    let is_free = free_coordinates(&gp);
-    let mut all = Vec::new();
-    gp.read_free(&mut all);
-    let start: Vec<f64> = all.iter().zip(&is_free).filter(|(_, free)| **free).map(|(v, _)| *v).collect();
+    let moves = all_but(&gp, &["z"]);
     let mut tables = PsiTables::default();
-    // What goes wrong at the start is told; later it only shortens a step.
-    log_evidence(&gp, x, y, &mut tables)?;
-    let minimum = minimise(start, max_evaluations, TOLERANCE, |theta| {
-        fill(&mut all, &is_free, theta);
-        gp.write_free(&all);
-        let (value, gradient) = log_evidence(&gp, x, y, &mut tables).ok()?;
-        let gradient: Vec<f64> = gradient.iter().zip(&is_free).filter(|(_, free)| **free).map(|(g, _)| -g).collect();
-        (value.is_finite() && gradient.iter().all(|g| g.is_finite())).then_some((-value, gradient))
-    });
-    let Some(minimum) = minimum else {
-        let what = "the covariance of an exact GP";
-        return Err(Error::NotPositiveDefinite { what, layer: None, output: None, pivot: 0, jitter: 0.0 });
-    };
-    fill(&mut all, &is_free, &minimum.theta);
-    gp.write_free(&all);
-    let fitted = posterior(gp, y)?;
-    Ok(ExactFit { fitted, log_evidence: -minimum.value, evaluations: minimum.evaluations })
+    let (log_evidence, evaluations) =
+        maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence(gp, x, y, &mut tables))?;
+    Ok(ClosedFit { fitted: posterior(gp, y)?, log_evidence, evaluations })
 }
 
 /// The network with every row an inducing input.
 fn at_rows(network: &DeepGp, x: &Mat) -> Result<DeepGp> {
-    let [layer] = network.layers() else {
-        return Err(Error::Shape { what: "layers of an exact GP", expected: 1, found: network.layers().len() });
-    };
-    noise_of(network)?;
+    let (layer, _) = parts(network)?;
     DeepGp::new(vec![Layer { z: x.clone(), ..layer.clone() }], network.likelihood().clone())
-}
-
-fn noise_of(network: &DeepGp) -> Result<&Gaussian> {
-    match network.likelihood() {
-        Likelihood::Gaussian(gaussian) => Ok(gaussian),
-        _ => {
-            let requirement = "it must be Gaussian";
-            Err(Error::Parameter {
-                name: "noise of an exact GP",
-                layer: None,
-                entry: None,
-                value: f64::NAN,
-                requirement,
-            })
-        }
-    }
-}
-
-/// Which coordinates move: all but Z.
-fn free_coordinates(network: &DeepGp) -> Vec<bool> {
-    let mut free = Vec::new();
-    network.visit(&mut |block| free.extend(std::iter::repeat_n(block.name != "z", block.values.len())));
-    free
-}
-
-fn fill(all: &mut [f64], is_free: &[bool], theta: &[f64]) {
-    let places = all.iter_mut().zip(is_free).filter(|(_, free)| **free);
-    places.zip(theta).for_each(|((place, _), value)| *place = *value);
 }
 
 /// log p(y) of a network with Z = X, and its gradient with respect to the unconstrained coordinates.
 ///
 /// # Errors
-/// [`Error::NotPositiveDefinite`] if C cannot be factored, [`Error::Parameter`] for another likelihood than Gaussian.
+/// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if C cannot be factored, and as [`fit`] for another network than a GP with
+/// Gaussian noise.
 pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, tables: &mut PsiTables) -> Result<(f64, Vec<f64>)> {
-    let (layer, noise) = (&gp.layers()[0], noise_of(gp)?);
+    let (layer, noise) = parts(gp)?;
     let n = x.rows();
     layer.kernel.prepare_known(x, tables);
     let (mut k, mut k_bar, mut inverse) = (Mat::default(), Mat::zeros(n, n), Mat::default());
@@ -143,9 +80,9 @@ pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, tables: &mut PsiTables) -> Re
 /// The exact posterior at given hyperparameters, Z = X.
 ///
 /// # Errors
-/// [`Error::NotPositiveDefinite`] if K cannot be factored with the jitter of the default settings.
+/// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if K cannot be factored with the jitter of the default settings.
 fn posterior(gp: DeepGp, y: &Mat) -> Result<Fitted> {
-    let (layer, noise) = (&gp.layers()[0], noise_of(&gp)?);
+    let (layer, noise) = parts(&gp)?;
     let inference = InferSettings::default();
     let n = y.rows();
     let (mut tables, mut k) = (PsiTables::default(), Mat::default());
@@ -167,7 +104,10 @@ fn posterior(gp: DeepGp, y: &Mat) -> Result<Fitted> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use crate::init::{Architecture, network};
+    use crate::likelihood::{Gaussian, Likelihood};
+    use crate::param::Parameters;
     use crate::predict::Predictor;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -229,7 +169,7 @@ mod tests {
         assert!((value - direct).abs() < 1e-9 * direct.abs(), "{value} is not {direct}");
         let mut theta = Vec::new();
         gp.read_free(&mut theta);
-        for i in free_coordinates(&gp).iter().enumerate().filter(|(_, free)| **free).map(|(i, _)| i) {
+        for i in all_but(&gp, &["z"]).iter().enumerate().filter(|(_, free)| **free).map(|(i, _)| i) {
             const STEP: f64 = 1e-5;
             let mut at = |shift: f64| {
                 let mut moved = theta.clone();

@@ -1,0 +1,371 @@
+//! The sparse GP in closed form: the fixed point of power EP, which on known inputs and Gaussian noise every engine moves to.
+//!
+//! With t_n = L⁻¹k_n, L Lᵀ = K_zz + jitter, and d_n = k(x_n, x_n) − t_nᵀt_n what the inducing inputs leave open,
+//!
+//! ```text
+//! s_n = σ² + α d_n,   Λ = Σ_n t_n t_nᵀ/s_n,   η = Σ_n t_n y_n/s_n           S = (I + Λ)⁻¹,  μ = S η
+//! log evidence = log N(y; 0, TᵀT + diag s) − (1 − α)/(2α) Σ_n log(1 + α d_n/σ²)
+//!   log N = −½ [ N log 2π + Σ log s_n + log|I + Λ| + Σ y_n²/s_n − ηᵀμ ]
+//! ```
+//! α → 0 is the variational bound of Titsias (2009), α = 1 FITC; with Z = X, d = 0 and all of them are the exact GP. Its gradient,
+//! with a_n = (y_n − t_nᵀμ)/s_n and c_n = 1/s_n − t_nᵀS t_n/s_n² (an entry of the inverse covariance):
+//!
+//! ```text
+//! ∂/∂d_n = ½ α (a_n² − c_n) − ½ (1 − α)/s_n
+//! ∂/∂σ²  = Σ_n ½ (a_n² − c_n) + ½ (1 − α) d_n/(s_n σ²)
+//! ∂/∂t_n = a_n μ − S t_n/s_n − 2 t_n ∂/∂d_n,    ∂/∂k_n = L⁻ᵀ ∂/∂t_n,    LᵀL̄ = −Σ_n (∂/∂t_n) t_nᵀ
+//! ```
+//! Rows are taken in blocks, so nothing of size N × M is kept. Cost: about 8 N M² flops for value and gradient.
+//! Reference: Bui, Yan, Turner (2017), A unifying framework for Gaussian process pseudo-point approximations using power
+//! expectation propagation, section 3 and appendix.
+
+use super::{ClosedFit, all_but, maximise, parts};
+use crate::error::{Error, Result};
+use crate::gauss::Factor;
+use crate::infer::{LEAST_ALPHA, Settings as InferSettings};
+use crate::kernel::{KernelGrad, Law, PsiTables};
+use crate::linalg::tile::{Left, Part, product};
+use crate::linalg::transpose::mirror;
+use crate::linalg::{Cholesky, Mat, dot, mul_vec};
+use crate::network::{DeepGp, Gradient};
+use crate::param::Parameters;
+use crate::special::LN_2PI;
+use crate::train::Fitted;
+use rayon::prelude::*;
+
+/// Rows of a block.
+const BLOCK: usize = 512;
+
+/// Maximises the evidence over hyperparameters and inducing inputs, from those of a network with one layer. Blocks of rows
+/// run on the threads of the surrounding pool; the result does not depend on their number.
+///
+/// # Errors
+/// As [`super::exact::fit`], and [`Error::Parameter`] if `alpha` is not in [0, 1].
+pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, alpha: f64, max_evaluations: usize) -> Result<ClosedFit> {
+    check(start, x, y, alpha)?;
+    let mut gp = start.clone();
+    let blocks = blocks(x, y);
+    let moves = all_but(&gp, &[]);
+    let (log_evidence, evaluations) =
+        maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence_of(gp, &blocks, alpha))?;
+    Ok(ClosedFit { fitted: posterior_of(gp, &blocks, alpha)?, log_evidence, evaluations })
+}
+
+/// The posterior at given hyperparameters and inducing inputs.
+///
+/// # Errors
+/// As [`fit`].
+pub fn posterior(gp: DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<Fitted> {
+    check(&gp, x, y, alpha)?;
+    posterior_of(gp, &blocks(x, y), alpha)
+}
+
+fn check(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<()> {
+    if !(0.0..=1.0).contains(&alpha) {
+        let (name, requirement) = ("alpha", "it must lie between 0 and 1");
+        return Err(Error::Parameter { name, layer: None, entry: None, value: alpha, requirement });
+    }
+    parts(gp)?;
+    gp.check_data(x, y)
+}
+
+fn posterior_of(gp: DeepGp, blocks: &[Block], alpha: f64) -> Result<Fitted> {
+    let (projection, factors, _) = first_pass(&gp, blocks, alpha)?;
+    // A predictor has to factor K_zz in the same way. Engines know no α of 0.
+    let alpha = alpha.max(LEAST_ALPHA);
+    let inference = InferSettings { alpha, jitter: projection.chol.jitter().0, ..InferSettings::default() };
+    Ok(Fitted { factors: vec![factors], inference, model: gp })
+}
+
+/// The log evidence and its gradient with respect to the unconstrained coordinates.
+///
+/// # Errors
+/// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite), and as [`fit`] for the network.
+pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<(f64, Vec<f64>)> {
+    log_evidence_of(gp, &blocks(x, y), alpha)
+}
+
+/// Rows of inputs and targets that are worked on together.
+struct Block {
+    x: Mat,
+    y: Mat,
+}
+
+fn blocks(x: &Mat, y: &Mat) -> Vec<Block> {
+    let rows: Vec<usize> = (0..x.rows()).collect();
+    rows.chunks(BLOCK).map(|rows| Block { x: x.select_rows(rows), y: y.select_rows(rows) }).collect()
+}
+
+/// K_zz and its factor.
+struct Projection {
+    tables: PsiTables,
+    k_zz: Mat,
+    chol: Cholesky,
+    /// L⁻ᵀ.
+    l_inv_t: Mat,
+}
+
+/// k_n, t_n (rows) and d_n of a block.
+struct Projected {
+    k: Mat,
+    t: Mat,
+    open: Vec<f64>,
+}
+
+impl Projection {
+    fn new(gp: &DeepGp) -> Result<Self> {
+        let layer = &gp.layers()[0];
+        let (mut tables, mut k_zz) = (PsiTables::default(), Mat::default());
+        layer.kernel.prepare_known(&layer.z, &mut tables);
+        layer.kernel.gram(&tables, &mut k_zz);
+        let chol = Cholesky::with_jitter(&k_zz, InferSettings::default().jitter, "K_zz")?;
+        let l_inv_t = chol.l_inv().transpose();
+        Ok(Self { tables, k_zz, chol, l_inv_t })
+    }
+
+    fn of(&self, gp: &DeepGp, x: &Mat) -> Projected {
+        let kernel = &gp.layers()[0].kernel;
+        let (mut k, mut t) = (Mat::default(), Mat::default());
+        kernel.cross_prepared(&self.tables, x, &mut k);
+        product(&mut t, false, Left::plain(&k, Part::Full), (&self.l_inv_t, Part::Upper), Part::Full);
+        // Rounding must not make it negative.
+        let open = (0..x.rows()).map(|n| (kernel.diag(x.row(n)) - dot(t.row(n), t.row(n))).max(0.0)).collect();
+        Projected { k, t, open }
+    }
+}
+
+/// log(1 + α x)/α, with its limit x at α = 0.
+fn log_excess(alpha: f64, x: f64) -> f64 {
+    if alpha == 0.0 { x } else { (alpha * x).ln_1p() / alpha }
+}
+
+/// (Λ, η) per output, and the part of the log evidence that is a sum over rows.
+fn first_pass(gp: &DeepGp, blocks: &[Block], alpha: f64) -> Result<(Projection, Vec<Factor>, f64)> {
+    let projection = Projection::new(gp)?;
+    let (layer, noise) = parts(gp)?;
+    let m = layer.z.rows();
+    let of_block = |block: &Block| {
+        let Projected { t, open, .. } = projection.of(gp, &block.x);
+        let (mut scaled, mut total) = (Mat::default(), 0.0);
+        let factor = |(d, &noise_var): (usize, &f64)| {
+            let s = |n: usize| noise_var + alpha * open[n];
+            scaled.reshape(t.rows(), m);
+            scaled.set_scaled_rows(&t, |n| 1.0 / s(n));
+            let mut factor = Factor::zeros(m);
+            product(&mut factor.precision, false, Left::transposed(&t, Part::Full), (&scaled, Part::Full), Part::Upper);
+            for n in 0..t.rows() {
+                let y = block.y[(n, d)];
+                crate::linalg::axpy(y, scaled.row(n), &mut factor.linear);
+                total -= 0.5 * (LN_2PI + s(n).ln() + y * y / s(n));
+                total -= 0.5 * (1.0 - alpha) * log_excess(alpha, open[n] / noise_var);
+            }
+            factor
+        };
+        let factors: Vec<Factor> = noise.noise_var.iter().enumerate().map(factor).collect();
+        (factors, total)
+    };
+    let parts: Vec<(Vec<Factor>, f64)> = blocks.par_iter().map(of_block).collect();
+    let mut factors = vec![Factor::zeros(m); noise.noise_var.len()];
+    let mut total = 0.0;
+    for (of_block, of_rows) in &parts {
+        total += of_rows;
+        factors.iter_mut().zip(of_block).for_each(|(sum, factor)| sum.add_scaled(1.0, factor));
+    }
+    factors.iter_mut().for_each(|factor| mirror(&mut factor.precision, Part::Upper));
+    Ok((projection, factors, total))
+}
+
+fn log_evidence_of(gp: &DeepGp, blocks: &[Block], alpha: f64) -> Result<(f64, Vec<f64>)> {
+    let (projection, factors, mut total) = first_pass(gp, blocks, alpha)?;
+    let (layer, noise) = parts(gp)?;
+    let m = layer.z.rows();
+    // S and μ per output.
+    let mut posteriors = Vec::with_capacity(factors.len());
+    for factor in &factors {
+        let mut precision = Cholesky::default();
+        precision.refill_shifted(&factor.precision, 1.0, 1.0, "I + Λ")?;
+        let (s, mut mu) = (precision.inverse(), vec![0.0; m]);
+        mul_vec(&s, Part::Full, &factor.linear, &mut mu);
+        total += 0.5 * (dot(&factor.linear, &mu) - precision.log_det());
+        posteriors.push((s, mu));
+    }
+    let of_block = |block: &Block| {
+        let Projected { k, t, open } = projection.of(gp, &block.x);
+        let rows = t.rows();
+        let (mut t_bar, mut open_bar, mut noise_bar) = (Mat::zeros(rows, m), vec![0.0; rows], Vec::new());
+        let mut s_t = Mat::default();
+        for (d, (&noise_var, (s, mu))) in noise.noise_var.iter().zip(&posteriors).enumerate() {
+            product(&mut s_t, false, Left::plain(&t, Part::Full), (s, Part::Full), Part::Full);
+            let mut bar = 0.0;
+            for n in 0..rows {
+                let var = noise_var + alpha * open[n];
+                let a = (block.y[(n, d)] - dot(t.row(n), mu)) / var;
+                let c = 1.0 / var - dot(s_t.row(n), t.row(n)) / (var * var);
+                open_bar[n] += 0.5 * (alpha * (a * a - c) - (1.0 - alpha) / var);
+                bar += 0.5 * (a * a - c + (1.0 - alpha) * open[n] / (var * noise_var));
+                for ((bar, mu), s_t) in t_bar.row_mut(n).iter_mut().zip(mu).zip(s_t.row(n)) {
+                    *bar += a * mu - s_t / var;
+                }
+            }
+            noise_bar.push(bar);
+        }
+        for (n, open_bar) in open_bar.iter().enumerate() {
+            crate::linalg::axpy(-2.0 * open_bar, t.row(n), t_bar.row_mut(n));
+        }
+        let (mut k_bar, mut phi) = (Mat::default(), Mat::default());
+        product(&mut k_bar, false, Left::plain(&t_bar, Part::Full), (projection.chol.l_inv(), Part::Lower), Part::Full);
+        product(&mut phi, false, Left::transposed(&t_bar, Part::Full), (&t, Part::Full), Part::Lower);
+        let mut grad = KernelGrad::zeros(m, layer.z.cols(), layer.kernel.n_params());
+        layer.kernel.cross_adjoint(&block.x, &layer.z, &k, &k_bar, None, &mut grad);
+        for (n, open_bar) in open_bar.iter().enumerate() {
+            layer.kernel.diag_adjoint(block.x.row(n), *open_bar, None, &mut grad.params);
+        }
+        (grad, phi, noise_bar)
+    };
+    let parts: Vec<(KernelGrad, Mat, Vec<f64>)> = blocks.par_iter().map(of_block).collect();
+    let (mut gradient, mut phi) = (Gradient::zeros(gp), Mat::zeros(m, m));
+    for (grad, of_block, noise_bar) in &parts {
+        gradient.layers[0].kernel.add(grad);
+        phi.add_scaled(-1.0, of_block);
+        gradient.likelihood.iter_mut().zip(noise_bar).for_each(|(sum, bar)| *sum += bar);
+    }
+    let mut k_bar = Mat::default();
+    projection.chol.adjoint_whitened(&mut phi, &mut Mat::default(), &mut k_bar);
+    layer.kernel.gram_adjoint(&projection.tables, &projection.k_zz, &k_bar, &mut gradient.layers[0].kernel);
+    Ok((total, gradient.to_free(gp, 1.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::exact;
+    use super::*;
+    use crate::init::{Architecture, KernelChoice, network};
+    use crate::likelihood::{Gaussian, Likelihood};
+    use crate::predict::Predictor;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    /// More rows than a block has, so that sums over blocks are seen.
+    const ROWS: usize = BLOCK + 40;
+
+    fn data(n: usize) -> (Mat, Mat) {
+        let x = Mat::from_fn(n, 2, |i, j| (0.7 * (i * (j + 1)) as f64).sin() * 1.5);
+        let y = Mat::from_fn(n, 2, |i, d| {
+            (1.5 * x[(i, 0)]).sin() + 0.3 * x[(i, d)] + 0.3 * (12.9 * i as f64 + d as f64).sin()
+        });
+        (x, y)
+    }
+
+    fn start(x: &Mat, n_inducing: usize, kernel: KernelChoice) -> DeepGp {
+        let shape = Architecture { hidden: Vec::new(), n_inducing, kernel, ..Architecture::default() };
+        let likelihood = Likelihood::Gaussian(Gaussian { noise_var: vec![0.05, 0.2] });
+        network(x, likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(3)).expect("a network").0
+    }
+
+    /// Dense N × N matrices throughout.
+    fn evidence_directly(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<f64> {
+        let (layer, noise) = parts(gp)?;
+        let (mut k_xz, mut k_zz) = (Mat::default(), Mat::default());
+        layer.kernel.cross(x, &layer.z, &mut k_xz);
+        layer.kernel.cross(&layer.z, &layer.z, &mut k_zz);
+        let inverse = Cholesky::with_jitter(&k_zz, InferSettings::default().jitter, "K")?.inverse();
+        let q = Mat::from_fn(x.rows(), x.rows(), |i, j| {
+            (0..layer.z.rows()).map(|a| k_xz[(i, a)] * dot(inverse.row(a), k_xz.row(j))).sum()
+        });
+        let mut total = 0.0;
+        for (d, noise_var) in noise.noise_var.iter().enumerate() {
+            let open = |n: usize| layer.kernel.diag(x.row(n)) - q[(n, n)];
+            let mut c = q.clone();
+            (0..x.rows()).for_each(|n| c[(n, n)] += noise_var + alpha * open(n));
+            let chol = Cholesky::new(&c, "C")?;
+            let (inverse, y) = (chol.inverse(), y.column(d));
+            let quadratic: f64 = (0..x.rows()).map(|n| y[n] * dot(inverse.row(n), &y)).sum();
+            total -= 0.5 * (quadratic + chol.log_det() + x.rows() as f64 * (2.0 * std::f64::consts::PI).ln());
+            for n in 0..x.rows() {
+                total -= match alpha {
+                    0.0 => 0.5 * open(n) / noise_var,
+                    _ => 0.5 * (1.0 - alpha) / alpha * (1.0 + alpha * open(n) / noise_var).ln(),
+                };
+            }
+        }
+        Ok(total)
+    }
+
+    #[test]
+    fn the_evidence_and_its_gradient_are_right() -> Result<()> {
+        let (x, y) = data(ROWS);
+        for (alpha, kernel) in [(0.0, KernelChoice::Eq), (0.5, KernelChoice::Matern52), (1.0, KernelChoice::Eq)] {
+            let mut gp = start(&x, 7, kernel);
+            let (value, gradient) = log_evidence(&gp, &x, &y, alpha)?;
+            let direct = evidence_directly(&gp, &x, &y, alpha)?;
+            assert!((value - direct).abs() < 1e-8 * direct.abs(), "α {alpha}: {value} is not {direct}");
+            let mut theta = Vec::new();
+            gp.read_free(&mut theta);
+            for (i, slope) in gradient.iter().enumerate() {
+                const STEP: f64 = 1e-4;
+                let mut at = |shift: f64| {
+                    let mut moved = theta.clone();
+                    moved[i] += shift;
+                    gp.write_free(&moved);
+                    log_evidence(&gp, &x, &y, alpha).map(|(value, _)| value)
+                };
+                let two = |step: f64, at: &mut dyn FnMut(f64) -> Result<f64>| -> Result<f64> {
+                    Ok((at(step)? - at(-step)?) / (2.0 * step))
+                };
+                let expected = (4.0 * two(STEP, &mut at)? - two(2.0 * STEP, &mut at)?) / 3.0;
+                assert!(
+                    (slope - expected).abs() < 1e-5 * (1.0 + expected.abs()),
+                    "α {alpha}, {i}: {slope}, {expected}"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn with_an_inducing_input_on_every_row_it_is_the_exact_gp() -> Result<()> {
+        let (x, y) = data(40);
+        let exact = exact::fit(&start(&x, 5, KernelChoice::Eq), &x, &y, 30)?;
+        for alpha in [0.0, 0.5, 1.0] {
+            let (value, _) = log_evidence(&exact.fitted.model, &x, &y, alpha)?;
+            assert!((value - exact.log_evidence).abs() < 0.05, "{value} is not {}", exact.log_evidence);
+        }
+        Ok(())
+    }
+
+    /// As α → 0 the energy of SEP is the negative bound, at the same factors.
+    #[test]
+    fn the_bound_is_the_energy_of_the_engine() -> Result<()> {
+        let (x, y) = data(100);
+        let found = fit(&start(&x, 8, KernelChoice::Eq), &x, &y, 0.0, 20)?;
+        let mut fitted = found.fitted;
+        fitted.inference.alpha = 1e-5;
+        let energy = crate::train::energy(&fitted, &x, &y)?;
+        assert!((energy + found.log_evidence).abs() < 0.01, "{energy} is not -{}", found.log_evidence);
+        Ok(())
+    }
+
+    #[test]
+    fn more_inducing_inputs_predict_better_and_threads_change_nothing() -> Result<()> {
+        let (x, y) = data(ROWS);
+        let error = |m: usize, threads: usize| -> Result<(f64, f64)> {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            let found = pool.install(|| fit(&start(&x, m, KernelChoice::Eq), &x, &y, 0.5, 25))?;
+            let predicted = Predictor::new(found.fitted)?.predict(&x)?.f.mean;
+            let squares = predicted.as_slice().iter().zip(y.as_slice()).map(|(m, y)| (m - y).powi(2));
+            Ok((squares.sum::<f64>(), found.log_evidence))
+        };
+        let (few, many) = (error(3, 1)?, error(30, 1)?);
+        assert!(many.1 > few.1 + 1.0 && many.0 < few.0, "{few:?}, {many:?}");
+        assert_eq!(many, error(30, 2)?);
+        Ok(())
+    }
+
+    #[test]
+    fn powers_outside_are_refused() {
+        let (x, y) = data(20);
+        for alpha in [-0.1, 1.1, f64::NAN] {
+            assert!(fit(&start(&x, 3, KernelChoice::Eq), &x, &y, alpha, 5).is_err());
+        }
+    }
+}
