@@ -104,10 +104,7 @@ pub(super) fn damped(
     let (layer, output) = at;
     let mut damping = step;
     for halvings in 0..=MAX_HALVINGS {
-        candidate(damping, &mut room.factor);
-        let log_partition = room.factor.log_partition(LEAST_PIVOT, &mut room.root);
-        if let (true, Ok(log_partition)) = (room.factor.is_finite(), log_partition) {
-            room.log_partition = log_partition;
+        if admitted(damping, &mut candidate, room) {
             if halvings > 0 {
                 events.push(Event::DampingShrunk { layer, output, damping });
             }
@@ -117,6 +114,18 @@ pub(super) fn damped(
     }
     events.push(Event::SiteRejected { layer, output });
     false
+}
+
+/// Whether the candidate for a step is finite and keeps I + Λ definite; it is then in `room.factor`.
+pub(super) fn admitted(step: f64, mut candidate: impl FnMut(f64, &mut Factor), room: &mut Room) -> bool {
+    candidate(step, &mut room.factor);
+    match room.factor.log_partition(LEAST_PIVOT, &mut room.root) {
+        Ok(log_partition) if room.factor.is_finite() => {
+            room.log_partition = log_partition;
+            true
+        }
+        _ => false,
+    }
 }
 
 /// Working memory of [`damped`].
