@@ -9,7 +9,7 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::tile::{Part, cholesky_upper};
-use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_vec, sum_of_logs};
+use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_vec, sum_of_logs};
 use crate::simd::{all_finite, wide};
 use serde::{Deserialize, Serialize};
 
@@ -61,11 +61,9 @@ impl Factor {
     /// `least_pivot` counts as a failure.
     pub fn log_partition(&self, least_pivot: f64, root: &mut PivotScratch) -> Result<f64> {
         let m = self.linear.len();
-        root.u.clone_from(&self.precision);
-        (0..m).for_each(|i| root.u[(i, i)] += 1.0);
         let failed =
             |pivot| Error::NotPositiveDefinite { what: "I + Λ", layer: None, output: None, pivot, jitter: 0.0 };
-        cholesky_upper(&mut root.u, &mut root.inv_diag).map_err(failed)?;
+        cholesky_upper(&self.precision, 1.0, 1.0, &mut root.u, &mut root.inv_diag).map_err(failed)?;
         if let Some(pivot) = root.inv_diag.iter().position(|inv| inv * inv * least_pivot > 1.0) {
             return Err(failed(pivot));
         }
@@ -147,11 +145,8 @@ impl Moments {
         self.half_mean.resize(m, 0.0);
         mul_vec(c_inv, Part::Lower, &factor.linear, &mut self.half_mean);
         self.half_mean.iter_mut().for_each(|w| *w *= share);
-        self.mean.clear();
         self.mean.resize(m, 0.0);
-        for (i, w) in self.half_mean.iter().enumerate() {
-            axpy(*w, &c_inv.row(i)[..=i], &mut self.mean);
-        }
+        mul_lower_transposed(c_inv, &self.half_mean, &mut self.mean);
         self.log_partition = -0.5 * self.precision.log_det() + 0.5 * dot(&self.half_mean, &self.half_mean);
         Ok(())
     }

@@ -79,7 +79,7 @@ pub trait Parameters {
 
     /// Appends the unconstrained coordinates to `free`.
     fn read_free(&self, free: &mut Vec<f64>) {
-        self.visit(&mut |b| free.extend(b.values.iter().map(|&v| b.domain.to_free(v))));
+        self.visit(&mut |Block { domain, values, .. }| free.extend(values.iter().map(|&v| domain.to_free(v))));
     }
 
     /// Sets the parameters from the front of `free`; returns how many were used.
@@ -88,13 +88,13 @@ pub trait Parameters {
     /// its last bit, or move it into the clamped range.
     fn write_free(&mut self, free: &[f64]) -> usize {
         let mut at = 0;
-        self.visit_mut(&mut |b| {
-            for (v, &f) in b.values.iter_mut().zip(&free[at..]) {
-                if b.domain.to_free(*v) != f {
-                    *v = b.domain.to_natural(f);
+        self.visit_mut(&mut |BlockMut { domain, values, .. }| {
+            for (v, &f) in values.iter_mut().zip(&free[at..]) {
+                if domain.to_free(*v) != f {
+                    *v = domain.to_natural(f);
                 }
             }
-            at += b.values.len();
+            at += values.len();
         });
         at
     }
@@ -102,11 +102,11 @@ pub trait Parameters {
     /// Turns a gradient with respect to natural values, in place, into one with respect to unconstrained coordinates.
     fn chain_to_free(&self, gradient: &mut [f64]) {
         let mut at = 0;
-        self.visit(&mut |b| {
-            for (g, &v) in gradient[at..].iter_mut().zip(b.values) {
-                *g *= b.domain.slope(v);
+        self.visit(&mut |Block { domain, values, .. }| {
+            for (g, &v) in gradient[at..].iter_mut().zip(values) {
+                *g *= domain.slope(v);
             }
-            at += b.values.len();
+            at += values.len();
         });
     }
 }

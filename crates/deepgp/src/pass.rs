@@ -69,6 +69,7 @@ impl Sums {
 /// Working memory of passes, and the threads that share them.
 #[derive(Debug)]
 pub struct Workspace {
+    /// One for every slot that threads share, or a single one.
     slots: Vec<Slot>,
     pool: Option<rayon::ThreadPool>,
 }
@@ -147,25 +148,34 @@ pub struct Pass<'a> {
 impl Pass<'_> {
     /// Sums over the given rows of `x`, `y`, into `sums`.
     pub fn run(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace, sums: &mut Sums) {
-        let n_blocks = rows.len().div_ceil(BLOCK);
-        let used = n_blocks.clamp(1, SLOTS);
-        while ws.slots.len() < used {
-            ws.slots.push(Slot::new(self.model));
-        }
+        let used = rows.len().div_ceil(BLOCK).clamp(1, SLOTS);
         let work = |(s, slot): (usize, &mut Slot)| {
             slot.sums.clear();
             for rows in rows.chunks(BLOCK).skip(s).step_by(SLOTS) {
                 self.block(x, y, rows, slot);
             }
         };
-        let slots = &mut ws.slots[..used];
         match &ws.pool {
-            Some(pool) if used > 1 => pool.install(|| slots.par_iter_mut().enumerate().for_each(work)),
-            _ => slots.iter_mut().enumerate().for_each(work),
-        }
-        std::mem::swap(sums, &mut slots[0].sums);
-        for slot in &slots[1..] {
-            sums.add(&slot.sums);
+            Some(pool) if used > 1 => {
+                while ws.slots.len() < used {
+                    ws.slots.push(Slot::new(self.model));
+                }
+                let slots = &mut ws.slots[..used];
+                pool.install(|| slots.par_iter_mut().enumerate().for_each(work));
+                std::mem::swap(sums, &mut slots[0].sums);
+                slots[1..].iter().for_each(|slot| sums.add(&slot.sums));
+            }
+            // One thread works on every slot in the same memory, which stays in cache.
+            _ => {
+                let slot = &mut ws.slots[0];
+                std::mem::swap(sums, &mut slot.sums);
+                work((0, slot));
+                std::mem::swap(sums, &mut slot.sums);
+                for s in 1..used {
+                    work((s, slot));
+                    sums.add(&slot.sums);
+                }
+            }
         }
     }
 

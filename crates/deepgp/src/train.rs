@@ -289,7 +289,7 @@ impl<'a> Trainer<'a> {
 
     /// All free parameters, the model's then the state's.
     fn theta(&self) -> Vec<f64> {
-        let mut theta = Vec::new();
+        let mut theta = Vec::with_capacity(self.free.len());
         self.model.read_free(&mut theta);
         self.state.read_free(&mut theta);
         theta

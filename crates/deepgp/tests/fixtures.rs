@@ -336,7 +336,12 @@ fn energy_and_its_gradient() {
                 theirs.extend(flat(&expected["theta2"][d]));
             }
             let mut through = KernelGrad::zeros(layer.n_inducing(), layer.dim_in(), layer.kernel.n_params());
-            layer.kernel.gram_adjoint(&f.inducing[l].tables, &f.inducing[l].kzz, &chol.adjoint(&l_bar), &mut through);
+            layer.kernel.gram_adjoint(
+                &f.inducing[l].tables,
+                &f.inducing[l].kzz,
+                &mut chol.adjoint(&l_bar),
+                &mut through,
+            );
             layer.kernel.chain_to_free(&mut through.params);
 
             let d_in = layer.dim_in();
@@ -379,9 +384,9 @@ fn tilted_moments_of_single_points() {
             for (l, inducing) in f.inducing.iter().enumerate() {
                 let (chol_l, l_inv) = (&inducing.chol.l(), inducing.chol.l_inv());
                 let mut back = ProjectionBack::default();
-                Projection::adjoint(inducing, &cavity[l], &sums.layers[l], &mut back);
+                Projection::adjoint(inducing, &cavity[l], &mut sums.layers[l], &mut back);
                 let mut sites = ProjectionBack::default();
-                Projection::adjoint(inducing, &cavity[l], &for_sites.layers[l], &mut sites);
+                Projection::adjoint(inducing, &cavity[l], &mut for_sites.layers[l], &mut sites);
                 for (d, bar) in back.bars.iter().enumerate() {
                     let at = format!("{name} point {point} layer {l} output {d}");
                     let check = |what: &str, found: &Mat| {

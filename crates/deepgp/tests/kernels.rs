@@ -244,7 +244,7 @@ fn check_gram_adjoint(kernel: &Kernel, z: &Mat, k_bar: &Mat) {
     kernel.prepare(z, &mut tables);
     kernel.gram(&tables, &mut k);
     assert_all_close("Gram", k.as_slice(), cross(kernel, z, z).as_slice(), Tolerance::Rounding);
-    kernel.gram_adjoint(&tables, &k, k_bar, &mut grad);
+    kernel.gram_adjoint(&tables, &k, &mut k_bar.clone(), &mut grad);
     let gram = |kernel: &Kernel, z: &Mat| inner(k_bar, &cross(kernel, z, z));
     let by_z = gradient(|v| gram(kernel, &like(v, z)), z.as_slice());
     assert_all_close("Gram by z", grad.z.as_slice(), &by_z, tolerance);
@@ -576,7 +576,7 @@ fn derivatives_do_not_depend_on_the_origin() {
         let mut grad = KernelGrad::zeros(5, 2, 3);
         kernel.finish(&tables, &sums, &mut grad);
         kernel.gram(&tables, &mut k);
-        kernel.gram_adjoint(&tables, &k, &Mat::from_fn(5, 5, |i, j| (1 + i + j) as f64), &mut grad);
+        kernel.gram_adjoint(&tables, &k, &mut Mat::from_fn(5, 5, |i, j| (1 + i + j) as f64), &mut grad);
         [grad.params, grad.z.as_slice().to_vec()].concat()
     };
     // Inputs around 2²⁰ are rounded to 2⁻³², so that is what the derivatives may differ by.

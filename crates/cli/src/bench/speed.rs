@@ -149,13 +149,13 @@ fn time(trainer: &mut Trainer<'_>, x: &Mat, seconds: f64) -> Result<Timing> {
     let (mut steps, mut ceilings) = (Vec::new(), Vec::new());
     run_for(trainer, 20);
     let mut chunk = 1;
-    while chunk < 1000 && timed(|| run_for(trainer, chunk)) < 0.005 {
+    while chunk < 1000 && time_steps(trainer, chunk) < 0.005 {
         chunk *= 2;
     }
     let started = Instant::now();
     while started.elapsed().as_secs_f64() < seconds || steps.len() < 3 {
         ceilings.push(measure_ceilings());
-        steps.push(timed(|| run_for(trainer, chunk)) / chunk as f64);
+        steps.push(time_steps(trainer, chunk) / chunk as f64);
     }
 
     let predictor = trainer.predictor()?;
@@ -210,6 +210,23 @@ fn run_for(trainer: &mut Trainer<'_>, steps: usize) {
         left -= 1;
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
+}
+
+/// Seconds that `steps` more steps take, after one that is not counted; nor is what a run does at its end.
+fn time_steps(trainer: &mut Trainer<'_>, steps: usize) -> f64 {
+    let (mut done, mut started, mut seconds) = (0, Instant::now(), 0.0);
+    trainer.run(&mut |_: &deepgp::train::Progress<'_>| {
+        if done == 0 {
+            started = Instant::now();
+        }
+        done += 1;
+        if done <= steps {
+            return ControlFlow::Continue(());
+        }
+        seconds = started.elapsed().as_secs_f64();
+        ControlFlow::Break(())
+    });
+    seconds
 }
 
 /// Both ceilings, each over a loop of a few milliseconds: medians of these are compared with medians of steps.

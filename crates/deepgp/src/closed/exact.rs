@@ -73,7 +73,7 @@ pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, tables: &mut PsiTables) -> Re
         }
         gradient.likelihood[d] = 0.5 * trace;
     }
-    layer.kernel.gram_adjoint(tables, &k, &k_bar, &mut gradient.layers[0].kernel);
+    layer.kernel.gram_adjoint(tables, &k, &mut k_bar, &mut gradient.layers[0].kernel);
     Ok((total, gradient.to_free(gp, 1.0)))
 }
 

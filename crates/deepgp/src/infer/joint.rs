@@ -150,7 +150,7 @@ pub(super) fn sep_energy(
     let mut factor_bars = Vec::with_capacity(factors.len());
     for (l, inducing) in context.inducing.iter().enumerate() {
         let back = &mut backs[l];
-        Projection::adjoint(inducing, &cavity[l], &sums.layers[l], back);
+        Projection::adjoint(inducing, &cavity[l], &mut sums.layers[l], back);
         std::mem::swap(&mut phi[l], &mut back.phi);
         let mut outputs = Vec::with_capacity(back.bars.len());
         for (d, bar) in back.bars.iter_mut().enumerate() {

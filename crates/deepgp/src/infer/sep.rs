@@ -76,7 +76,7 @@ fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Work
         .run(batch.x, batch.y, batch.rows, pass, sums);
     for (l, inducing) in context.inducing.iter().enumerate() {
         let back = &mut backs[l];
-        Projection::adjoint(inducing, &cavity[l], &sums.layers[l], back);
+        Projection::adjoint(inducing, &cavity[l], &mut sums.layers[l], back);
         std::mem::swap(&mut phi[l], &mut back.phi);
         for (d, (cavity, site)) in cavity[l].iter().zip(&mut sites[l]).enumerate() {
             site::first_order(cavity, back, d, site);

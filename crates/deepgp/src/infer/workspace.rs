@@ -119,7 +119,7 @@ impl Workspace {
         );
         sums.add(own);
         for (l, inducing) in context.inducing.iter().enumerate() {
-            Projection::adjoint(inducing, &cavity[l], &own.layers[l], &mut backs[l]);
+            Projection::adjoint(inducing, &cavity[l], &mut own.layers[l], &mut backs[l]);
             phi[l].add_scaled(1.0, &backs[l].phi);
         }
         own.log_z

@@ -80,12 +80,11 @@ impl Law for Eq {
         tri::unpack(&packed, k);
     }
 
-    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &Mat, grad: &mut KernelGrad) {
-        let mut weights = k.clone();
-        let entries = weights.as_mut_slice().iter_mut().zip(k_bar.as_slice());
-        wide(|| entries.for_each(|(w, b)| *w *= b));
-        grad.params[self.dim_in()] += sum(weights.as_slice()) / self.signal_var;
-        self.distance_adjoint(tables, &mut weights, grad);
+    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
+        let entries = k_bar.as_mut_slice().iter_mut().zip(k.as_slice());
+        wide(|| entries.for_each(|(w, k)| *w *= k));
+        grad.params[self.dim_in()] += sum(k_bar.as_slice()) / self.signal_var;
+        self.distance_adjoint(tables, k_bar, 1.0, grad);
     }
 
     /// Sums of W = k̄∘k for `known_adjoint`, with u = W 1 and inputs as seen from the first inducing input:
@@ -303,11 +302,10 @@ impl Law for Eq {
         if sums.pairs.is_empty() {
             return;
         }
-        // T has half the slope of the exponent of K in r².
         let mut weights = Mat::zeros(m, m);
         tri::unpack(&sums.pairs, &mut weights);
-        weights.as_mut_slice().iter_mut().for_each(|w| *w *= 0.5);
-        self.distance_adjoint(tables, &mut weights, grad);
+        // T has half the slope of the exponent of K in r².
+        self.distance_adjoint(tables, &mut weights, 0.5, grad);
     }
 }
 
@@ -377,12 +375,12 @@ impl Eq {
         grad.params[dim] += bar.psi0;
     }
 
-    /// Adjoint of Σ_ij w_ij (−½ r²_ij) for a symmetric W, whose diagonal has no effect and is set to 0.
+    /// Adjoint of s Σ_ij w_ij (−½ r²_ij) for a symmetric W, whose diagonal has no effect and is set to 0.
     ///
     /// ```text
-    /// z̄_i = 2 ((W Z)_i − w_i z_i)/ℓ²      ℓ̄ = 2 (Σ_i w_i z_i² − Σ_i z_i (W Z)_i)/ℓ³       w = W 1
+    /// z̄_i = 2s ((W Z)_i − w_i z_i)/ℓ²      ℓ̄ = 2s (Σ_i w_i z_i² − Σ_i z_i (W Z)_i)/ℓ³       w = W 1
     /// ```
-    fn distance_adjoint(&self, tables: &PsiTables, weights: &mut Mat, grad: &mut KernelGrad) {
+    fn distance_adjoint(&self, tables: &PsiTables, weights: &mut Mat, scale: f64, grad: &mut KernelGrad) {
         let (m, dim) = (tables.z.rows(), tables.z.cols());
         (0..m).for_each(|i| weights[(i, i)] = 0.0);
         let mut moment = Mat::default();
@@ -391,12 +389,14 @@ impl Eq {
         let inverse = inverses(&self.lengthscale);
         wide(|| {
             for i in 0..m {
-                let (z, moment, z_bar) = (tables.seen.row(i), moment.row(i), z_bar.row_mut(i));
-                for (q, inv_l) in inverse.iter().enumerate() {
-                    let pull = 2.0 * (moment[q] - moment[dim] * z[q]) * inv_l * inv_l;
-                    z_bar[q] += pull;
-                    params[q] -= pull * z[q] * inv_l;
-                }
+                let (moment, weight) = (&moment.row(i)[..dim], moment[(i, dim)]);
+                let bars = z_bar.row_mut(i).iter_mut().zip(params.iter_mut());
+                let entries = bars.zip(tables.seen.row(i)).zip(moment.iter().zip(&inverse));
+                entries.for_each(|(((z_bar, l_bar), z), (moment, inv_l))| {
+                    let pull = 2.0 * scale * (moment - weight * z) * inv_l * inv_l;
+                    *z_bar += pull;
+                    *l_bar -= pull * z * inv_l;
+                });
             }
         });
     }
@@ -412,13 +412,15 @@ impl Eq {
         let (mut squares, inverse, mut total) = (sums.squares.clone(), inverses(&self.lengthscale), 0.0);
         wide(|| {
             for i in 0..m {
-                let (z, moment, z_bar) = (tables.seen.row(i), sums.moment.row(i), z_bar.row_mut(i));
-                total += moment[dim];
-                for (q, inv_l) in inverse.iter().enumerate() {
-                    let weighted = moment[dim] * z[q];
-                    z_bar[q] += (moment[q] - weighted) * inv_l * inv_l;
-                    squares[q] += z[q] * (weighted - 2.0 * moment[q]);
-                }
+                let (moment, weight) = (&sums.moment.row(i)[..dim], sums.moment[(i, dim)]);
+                total += weight;
+                let bars = z_bar.row_mut(i).iter_mut().zip(squares.iter_mut());
+                let entries = bars.zip(tables.seen.row(i)).zip(moment.iter().zip(&inverse));
+                entries.for_each(|(((z_bar, square), z), (moment, inv_l))| {
+                    let weighted = weight * z;
+                    *z_bar += (moment - weighted) * inv_l * inv_l;
+                    *square += z * (weighted - 2.0 * moment);
+                });
             }
         });
         for (q, inv_l) in inverse.iter().enumerate() {

@@ -145,7 +145,8 @@ impl ExpSweep<'_> {
                 }
                 let left = centres.len - p;
                 for (g, exponent) in exponent.into_iter().enumerate() {
-                    let (at, value) = (self.out.of(quad, g, p), L::exp(exponent));
+                    // At most 2 log s², far below a million.
+                    let (at, value) = (self.out.of(quad, g, p), L::exp_below(exponent));
                     if left < L::N { L::store_part(at, value, left) } else { L::store(at, value) }
                 }
             }

@@ -250,8 +250,8 @@ pub trait Law: Parameters {
         self.cross(&tables.z, &tables.z, k);
     }
 
-    /// Adjoint of [`Law::gram`] for a symmetric `k_bar`: each inducing input appears on both sides.
-    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &Mat, grad: &mut KernelGrad) {
+    /// Adjoint of [`Law::gram`] for a symmetric `k_bar`, which is destroyed: each inducing input appears on both sides.
+    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
         let mut left = Mat::zeros(tables.z.rows(), tables.z.cols());
         self.cross_adjoint(&tables.z, &tables.z, k, k_bar, Some(&mut left), grad);
         grad.z.add_scaled(1.0, &left);
@@ -367,7 +367,7 @@ impl Law for Kernel {
         on_law!(self, law => law.gram(tables, k))
     }
 
-    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &Mat, grad: &mut KernelGrad) {
+    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
         on_law!(self, law => law.gram_adjoint(tables, k, k_bar, grad))
     }
 

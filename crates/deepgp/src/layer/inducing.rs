@@ -72,7 +72,7 @@ impl Inducing {
     ) {
         layer.kernel.finish(&self.tables, &sums.psi, &mut grad.kernel);
         self.chol.adjoint_whitened(phi, &mut scratch.half, &mut scratch.kzz_bar);
-        layer.kernel.gram_adjoint(&self.tables, &self.kzz, &scratch.kzz_bar, &mut grad.kernel);
+        layer.kernel.gram_adjoint(&self.tables, &self.kzz, &mut scratch.kzz_bar, &mut grad.kernel);
         grad.noise_var += sums.noise_var;
     }
 }

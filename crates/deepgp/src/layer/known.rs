@@ -95,6 +95,8 @@ impl KnownTape {
             unreachable!("the sums of the first layer are those of known inputs");
         };
         *found = wanted;
+        let add = !sums.fresh;
+        sums.fresh = false;
         for d in 0..d_out {
             let floored = &self.floored;
             let passed = |n: usize| if floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
@@ -109,9 +111,9 @@ impl KnownTape {
                 }
                 Wanted::Gradient => self.weighted.set_scaled_rows(t, passed),
             }
-            product(&mut outer[d], true, Left::transposed(&self.weighted, full), (t, full), Part::Upper);
+            product(&mut outer[d], add, Left::transposed(&self.weighted, full), (t, full), Part::Upper);
         }
-        product(cross, true, Left::transposed(&self.t_bar, full), (t, full), Part::Lower);
+        product(cross, add, Left::transposed(&self.t_bar, full), (t, full), Part::Lower);
         product(&mut self.k_bar, false, Left::plain(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
         layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, &mut self.k_bar, &mut sums.psi);
         for n in 0..n_rows {

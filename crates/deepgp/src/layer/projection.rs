@@ -9,10 +9,10 @@ use super::{Inducing, Inputs, LayerSums, Second, Wanted};
 use crate::gauss::{Moments, MomentsBar};
 use crate::linalg::tile::{Left, Part, product};
 use crate::linalg::transpose::mirror;
-use crate::linalg::{Mat, axpy, mul_vec, tri};
+use crate::linalg::{Mat, mul_lower_transposed, mul_vec, tri};
 use crate::simd::{PAD, wide};
 
-/// What propagation needs of N(μ, S) of each output: μ and S − I and, where inputs are random, A and B; kept and refilled
+/// What propagation needs of N(μ, S) of each output: μ and S − I of known inputs, A and B of random ones; kept and refilled
 /// from step to step.
 #[derive(Debug, Clone, Default)]
 pub struct Projection {
@@ -44,14 +44,18 @@ pub struct ProjectionBack {
 }
 
 impl Projection {
-    /// Projects one Gaussian per output. Cost: O(M³) per output.
+    /// Projects one Gaussian per output, for inputs of the given kind and for known ones: a prediction may draw inputs. Cost:
+    /// O(M³) per output.
     pub fn new(inducing: &Inducing, inputs: Inputs, q: &[Moments]) -> Self {
         let mut out = Self::default();
-        out.refill(inducing, inputs, q);
+        out.refill_known(q);
+        if inputs == Inputs::Random {
+            out.refill_random(inducing, q);
+        }
         out
     }
 
-    /// [`Projection::new`] into existing memory.
+    /// Projects into existing memory, for inputs of the given kind alone.
     ///
     /// With the precision of q factored as C_q C_qᵀ = S⁻¹ and E = C_q⁻¹ L⁻¹, lower triangular:
     ///
@@ -59,27 +63,31 @@ impl Projection {
     /// A = Eᵀ (C_q⁻¹ s η)        C = EᵀE − K⁻¹
     /// ```
     pub fn refill(&mut self, inducing: &Inducing, inputs: Inputs, q: &[Moments]) {
-        self.mean.reshape(q.len(), inducing.kzz.rows());
+        match inputs {
+            Inputs::Known => self.refill_known(q),
+            Inputs::Random => self.refill_random(inducing, q),
+        }
+    }
+
+    fn refill_known(&mut self, q: &[Moments]) {
+        let m = q.first().map_or(0, |q| q.mean.len());
+        self.mean.reshape(q.len(), m);
         self.excess.resize_with(q.len(), Mat::default);
         for (d, (q, excess)) in q.iter().zip(&mut self.excess).enumerate() {
             self.mean.row_mut(d).copy_from_slice(&q.mean);
             excess.clone_from(&q.cov);
-            (0..q.mean.len()).for_each(|i| excess[(i, i)] -= 1.0);
+            (0..m).for_each(|i| excess[(i, i)] -= 1.0);
         }
-        if inputs == Inputs::Known {
-            return;
-        }
+    }
+
+    fn refill_random(&mut self, inducing: &Inducing, q: &[Moments]) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
-        self.a.reset(q.len(), m);
+        self.a.reshape(q.len(), m);
         self.b.resize_with(q.len(), Vec::new);
         for (d, q) in q.iter().enumerate() {
-            self.e.clone_from(l_inv);
-            q.precision.solve_lower(&mut self.e);
-            let a = self.a.row_mut(d);
-            for (k, w) in q.half_mean.iter().enumerate() {
-                axpy(*w, &self.e.row(k)[..=k], a);
-            }
+            q.precision.solve_lower(l_inv, &mut self.e);
+            mul_lower_transposed(&self.e, &q.half_mean, self.a.row_mut(d));
             let c = &mut self.c;
             product(c, false, Left::transposed(&self.e, Part::Upper), (&self.e, Part::Lower), Part::Upper);
             c.add_scaled(-1.0, &inducing.kzz_inv);
@@ -103,43 +111,44 @@ impl Projection {
     /// μ̄ = L⁻¹ Ā     S̄ = L⁻¹ C̄ L⁻ᵀ     Σ P = L⁻¹ (Σ g̃ g̃ᵀ) L⁻ᵀ − 2 S̄     Φ = −Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)
     /// ```
     /// where inputs are random; where they are known the sums are these already, as far as they were wanted. All of it is on
-    /// the whitened scale: forms of Φ that pass through K⁻¹ are cheaper, and worthless where K is nearly singular.
-    pub fn adjoint(inducing: &Inducing, q: &[Moments], sums: &LayerSums, back: &mut ProjectionBack) {
+    /// the whitened scale: forms of Φ that pass through K⁻¹ are cheaper, and worthless where K is nearly singular. Sums of second
+    /// order are taken out of `sums`.
+    pub fn adjoint(inducing: &Inducing, q: &[Moments], sums: &mut LayerSums, back: &mut ProjectionBack) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
         let ProjectionBack { bars, curvature, phi, full, half } = back;
         bars.resize_with(q.len(), MomentsBar::default);
         curvature.resize_with(q.len(), Mat::default);
+        phi.reshape(m, m);
         for (d, (bar, p)) in bars.iter_mut().zip(curvature).enumerate() {
             bar.log_partition = 0.0;
-            bar.mean.clear();
-            match &sums.second {
+            bar.mean.resize(m, 0.0);
+            match &mut sums.second {
                 Second::Known { outer, wanted, .. } => {
-                    bar.mean.extend_from_slice(sums.a.row(d));
+                    bar.mean.copy_from_slice(sums.a.row(d));
                     let out = if *wanted == Wanted::Sites { p } else { &mut bar.cov };
-                    out.clone_from(&outer[d]);
+                    out.reshape(m, m);
+                    std::mem::swap(out, &mut outer[d]);
                     mirror(out, Part::Upper);
                 }
                 Second::Random { outer, c } => {
-                    bar.mean.resize(m, 0.0);
                     mul_vec(l_inv, Part::Lower, sums.a.row(d), &mut bar.mean);
                     full.reshape(m, m);
                     tri::unpack(&c[d], full);
                     whiten(inducing, full, half, &mut bar.cov);
-                    full.clone_from(&outer[d]);
-                    mirror(full, Part::Upper);
-                    whiten(inducing, full, half, p);
+                    mirror(&mut outer[d], Part::Upper);
+                    whiten(inducing, &outer[d], half, p);
                     p.add_scaled(-2.0, &bar.cov);
                 }
             }
         }
-        match &sums.second {
+        match &mut sums.second {
             Second::Known { cross, .. } => {
-                phi.clone_from(cross);
-                phi.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+                std::mem::swap(phi, cross);
+                wide(|| phi.as_mut_slice().iter_mut().for_each(|v| *v = -*v));
             }
             Second::Random { .. } => {
-                phi.reset(m, m);
+                phi.fill_zero();
                 for (q, bar) in q.iter().zip(&*bars) {
                     subtract_phi(q, bar, half, phi);
                 }

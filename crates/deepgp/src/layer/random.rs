@@ -204,8 +204,10 @@ impl RandomTape {
         let Second::Random { outer, .. } = &mut sums.second else {
             unreachable!("the sums of a layer above the first are those of random inputs");
         };
+        let add = !sums.fresh;
+        sums.fresh = false;
         for (g, outer) in self.g.iter_mut().zip(outer).filter(|(g, _)| g.rows() > 0) {
-            product(outer, true, Left::transposed(g, Part::Full), (g, Part::Full), Part::Upper);
+            product(outer, add, Left::transposed(g, Part::Full), (g, Part::Full), Part::Upper);
             g.reset(0, 0);
         }
     }

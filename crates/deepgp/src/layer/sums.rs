@@ -37,6 +37,8 @@ pub struct LayerSums {
     pub a: Mat,
     /// Sums of second order, as far as they are wanted.
     pub second: Second,
+    /// Whether the M × M sums have no meaning yet: the first block sets them, which spares clearing them.
+    pub fresh: bool,
     /// What the kernel's adjoint gathers.
     pub psi: PsiSums,
     /// Σ b over points and outputs.
@@ -81,21 +83,15 @@ impl LayerSums {
                 PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
             ),
         };
-        Self { a: Mat::zeros(d_out, m), second, psi, noise_var: 0.0, floored: 0 }
+        Self { a: Mat::zeros(d_out, m), second, fresh: true, psi, noise_var: 0.0, floored: 0 }
     }
 
-    /// Sets everything to zero, keeping the allocations.
+    /// Starts anew, keeping the allocations.
     pub fn clear(&mut self) {
         self.a.fill_zero();
-        match &mut self.second {
-            Second::Known { outer, cross, .. } => {
-                outer.iter_mut().for_each(Mat::fill_zero);
-                cross.fill_zero();
-            }
-            Second::Random { outer, c } => {
-                outer.iter_mut().for_each(Mat::fill_zero);
-                c.iter_mut().for_each(|c| c.fill(0.0));
-            }
+        self.fresh = true;
+        if let Second::Random { c, .. } = &mut self.second {
+            c.iter_mut().for_each(|c| c.fill(0.0));
         }
         self.psi.clear();
         self.noise_var = 0.0;
@@ -105,10 +101,15 @@ impl LayerSums {
     /// Adds another block's sums.
     pub fn add(&mut self, other: &LayerSums) {
         self.a.add_scaled(1.0, &other.a);
+        let add = |mine: &mut Mat, theirs: &Mat| match self.fresh {
+            true => mine.clone_from(theirs),
+            false => mine.add_scaled(1.0, theirs),
+        };
+        let add_all = |mine: &mut [Mat], theirs: &[Mat]| mine.iter_mut().zip(theirs).for_each(|(m, t)| add(m, t));
         match (&mut self.second, &other.second) {
             (Second::Known { outer, wanted, cross }, Second::Known { outer: o, wanted: w, cross: x }) => {
                 add_all(outer, o);
-                cross.add_scaled(1.0, x);
+                add(cross, x);
                 *wanted = *w;
             }
             (Second::Random { outer, c }, Second::Random { outer: o, c: other }) => {
@@ -117,12 +118,9 @@ impl LayerSums {
             }
             _ => unreachable!("blocks of one layer have the same kind of inputs"),
         }
+        self.fresh = false;
         self.psi.add(&other.psi);
         self.noise_var += other.noise_var;
         self.floored += other.floored;
     }
-}
-
-fn add_all(mine: &mut [Mat], theirs: &[Mat]) {
-    mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.add_scaled(1.0, theirs));
 }

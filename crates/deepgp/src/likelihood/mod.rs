@@ -139,7 +139,7 @@ pub trait Observation: Parameters {
 
 /// Asserts that every slice has one number per output.
 fn assert_sizes<const K: usize>(dim_out: usize, sizes: [usize; K]) {
-    assert_eq!(sizes, [dim_out; K], "every slice must hold one number per output");
+    assert!(sizes.iter().all(|size| *size == dim_out), "every slice must hold one number per output");
 }
 
 /// A likelihood: one of the observation models.

@@ -1,10 +1,10 @@
 //! Cholesky factors with recorded jitter, and what is asked of them: inverse, log determinant, adjoint.
 
 use super::Mat;
-use super::tile::{Left, Part, cholesky_upper, product, solve_lower_in_place};
+use super::tile::{Left, Part, Right, cholesky_upper, product, solve_lower};
 use super::transpose::{mirror, symmetrise};
 use crate::error::{Error, Result};
-use crate::simd::{PAD, all_finite, wide};
+use crate::simd::all_finite;
 
 /// What is added to the diagonal of a Gram matrix before it is factored.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -136,22 +136,8 @@ impl Cholesky {
     /// One attempt; `Err` holds the first pivot that failed.
     fn factor(&mut self, k: &Mat, scale: f64, shift: f64) -> std::result::Result<(), usize> {
         let m = k.rows();
-        self.u.reshape(m, m);
-        let rows = self.u.as_mut_slice().chunks_exact_mut(m.max(1)).zip(k.as_slice().chunks_exact(m.max(1)));
-        wide(|| {
-            for (i, (u, k)) in rows.enumerate() {
-                // Only the upper triangle is read; from a whole vector on.
-                let from = i / PAD * PAD;
-                u[from..].iter_mut().zip(&k[from..]).for_each(|(u, k)| *u = scale * k);
-                u[i] += shift;
-            }
-        });
-        cholesky_upper(&mut self.u, &mut self.inv_diag)?;
-        self.l_inv.reset(m, m);
-        for i in 0..m {
-            self.l_inv[(i, i)] = 1.0;
-        }
-        solve_lower_in_place(&self.u, &self.inv_diag, &mut self.l_inv);
+        cholesky_upper(k, scale, shift, &mut self.u, &mut self.inv_diag)?;
+        solve_lower(&self.u, &self.inv_diag, Right::Identity, &mut self.l_inv);
         if all_finite(self.l_inv.as_slice()) { Ok(()) } else { Err(m) }
     }
 
@@ -166,9 +152,9 @@ impl Cholesky {
         &self.l_inv
     }
 
-    /// X ← L⁻¹ X for a lower triangular X.
-    pub fn solve_lower(&self, x: &mut Mat) {
-        solve_lower_in_place(&self.u, &self.inv_diag, x);
+    /// X = L⁻¹ R for a lower triangular R; `x` must be lower triangular, or of another shape.
+    pub fn solve_lower(&self, r: &Mat, x: &mut Mat) {
+        solve_lower(&self.u, &self.inv_diag, Right::Lower(r), x);
     }
 
     /// The jitter that was needed, and how often it was raised to get there.

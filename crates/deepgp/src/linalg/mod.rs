@@ -15,4 +15,4 @@ pub use chol::{Cholesky, Jitter};
 pub use dense::{Op, mul, symmetric_eigen};
 pub use hermite::GaussHermite;
 pub use mat::Mat;
-pub use rows::{mul_vec, row_dots};
+pub use rows::{mul_lower_transposed, mul_vec, row_dots};

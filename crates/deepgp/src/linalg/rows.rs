@@ -1,4 +1,4 @@
-//! Dot products of many rows at a time.
+//! Products of a matrix with a vector: dot products of many rows at a time, and sums of rows.
 
 use super::Mat;
 use super::tile::Part;
@@ -25,6 +25,71 @@ pub fn row_dots(a: &Mat, b: &Mat, out: &mut [f64]) {
     let (a, b, b_stride) = (a.as_slice().as_ptr(), b.as_slice().as_ptr(), size.1);
     // SAFETY: as above.
     unsafe { run(RowDots { size, part: Part::Full, a, b, b_stride, out }) }
+}
+
+/// `out = Lᵀ x` for a lower triangular L with zeros above its diagonal.
+///
+/// # Panics
+/// If the sizes do not fit.
+pub fn mul_lower_transposed(l: &Mat, x: &[f64], out: &mut [f64]) {
+    let m = l.rows();
+    assert_eq!((m, m, m), (l.cols(), x.len(), out.len()), "sizes must agree");
+    // SAFETY: the pointers cover M × M and M numbers, as just checked.
+    unsafe { run(RowSum { m, l: l.as_slice().as_ptr(), x: x.as_ptr(), out: out.as_mut_ptr() }) }
+}
+
+/// The sum of the rows of a lower triangle, each times its number.
+struct RowSum {
+    m: usize,
+    l: *const f64,
+    x: *const f64,
+    out: *mut f64,
+}
+
+/// Vectors of the sum that are in registers together.
+const VECTORS: usize = 4;
+
+impl RowSum {
+    /// C vectors of the result from column `j` on, of which the last has `tail` lanes (0: all).
+    #[inline(always)]
+    unsafe fn columns<L: Lanes, const C: usize>(&self, j: usize, tail: usize) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut acc = [L::splat(0.0); C];
+            for k in j..self.m {
+                let (row, x) = (self.l.add(k * self.m + j), L::splat(*self.x.add(k)));
+                for (c, acc) in acc.iter_mut().enumerate() {
+                    let at = row.add(c * L::N);
+                    let l = if c + 1 == C && tail > 0 { L::load_part(at, tail) } else { L::load(at) };
+                    *acc = L::mul_add(x, l, *acc);
+                }
+            }
+            for (c, acc) in acc.into_iter().enumerate() {
+                let at = self.out.add(j + c * L::N);
+                if c + 1 == C && tail > 0 { L::store_part(at, acc, tail) } else { L::store(at, acc) }
+            }
+        }
+    }
+}
+
+impl Job for RowSum {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        for j in (0..self.m).step_by(VECTORS * L::N) {
+            let left = (self.m - j).min(VECTORS * L::N);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                match left.div_ceil(L::N) {
+                    1 => self.columns::<L, 1>(j, left % L::N),
+                    2 => self.columns::<L, 2>(j, left % L::N),
+                    3 => self.columns::<L, 3>(j, left % L::N),
+                    _ => self.columns::<L, VECTORS>(j, left % L::N),
+                }
+            }
+        }
+    }
 }
 
 /// Rows that are summed together.
@@ -94,6 +159,14 @@ mod tests {
                     for i in 0..rows {
                         let expected: f64 = a.row(i).iter().zip(&x).map(|(a, x)| a * x).sum();
                         assert!((found[i] - expected).abs() < 1e-13, "{isa:?} {rows} × {cols} {part:?}");
+                    }
+                    if part == Part::Lower && rows == cols {
+                        let mut sums = vec![0.0; rows];
+                        mul_lower_transposed(&a, &x, &mut sums);
+                        for j in 0..cols {
+                            let expected: f64 = a.column(j).iter().zip(&x).map(|(a, x)| a * x).sum();
+                            assert!((sums[j] - expected).abs() < 1e-13, "{isa:?} {rows}");
+                        }
                     }
                     row_dots(&a, &a, &mut found);
                     for i in 0..rows {

@@ -6,7 +6,7 @@
 //! rows below it is a product. All matrices are row-major.
 
 use super::Mat;
-use crate::simd::{Job, Lanes, run};
+use crate::simd::{Job, Lanes, PAD, run, wide};
 use std::ops::Range;
 
 /// Rows of a tile of a factorisation.
@@ -90,26 +90,35 @@ pub fn product(out: &mut Mat, add: bool, a: Left<'_>, b: (&Mat, Part), part: Par
     unsafe { run(job) }
 }
 
-/// Factors A = UᵀU in place: reads the upper triangle of `a`, leaves U there; `inv_diag` receives 1/U_ii.
+/// Factors `scale · K + shift · I` = UᵀU: reads the upper triangle of `k`; `inv_diag` receives 1/U_ii.
 ///
-/// Entries below the diagonal are destroyed. Cost: M³/3 flops.
+/// What stands below the diagonal of `u` has no meaning. Cost: M³/3 flops.
 ///
 /// # Errors
-/// The first pivot that is not positive and finite; `a` is then partly factored.
+/// The first pivot that is not positive and finite; `u` is then partly filled.
 ///
 /// # Panics
 /// If the matrix is not square.
-pub fn cholesky_upper(a: &mut Mat, inv_diag: &mut Vec<f64>) -> Result<(), usize> {
-    let m = a.rows();
-    assert_eq!(m, a.cols(), "the matrix must be square");
-    inv_diag.clear();
+pub fn cholesky_upper(k: &Mat, scale: f64, shift: f64, u: &mut Mat, inv_diag: &mut Vec<f64>) -> Result<(), usize> {
+    let m = k.rows();
+    assert_eq!(m, k.cols(), "the matrix must be square");
+    u.reshape(m, m);
     inv_diag.resize(m, 0.0);
-    let (a, inv_diag) = (a.as_mut_slice().as_mut_ptr(), inv_diag.as_mut_ptr());
+    // The first panel takes its rows from K, the others find theirs, less what those above them do, in the place of U.
+    let mut source = Source { k: k.as_slice().as_ptr(), scale, shift };
+    for i in panels(m).next().map_or(0, |first| first.end)..m {
+        let from = i / PAD * PAD;
+        let entries = u.row_mut(i)[from..].iter_mut().zip(&k.row(i)[from..]);
+        wide(|| entries.for_each(|(u, k)| *u = scale * k));
+        u[(i, i)] += shift;
+    }
+    let (a, inv_diag) = (u.as_mut_slice().as_mut_ptr(), inv_diag.as_mut_ptr());
     for panel in panels(m) {
         let end = panel.end;
         // SAFETY: the pointers cover M × M and M numbers; the product reads the panel and writes rows below it.
         unsafe {
-            run(Factor { a, inv_diag, m, panel: panel.clone() })?;
+            run(Factor { source, a, inv_diag, m, panel: panel.clone() })?;
+            source = Source { k: a, scale: 1.0, shift: 0.0 };
             // A −= Uᵀ U for the rows below.
             let u = a.add(panel.start * m + end);
             run(Product {
@@ -135,21 +144,53 @@ fn panels(m: usize) -> impl Iterator<Item = Range<usize>> {
     (0..m).step_by(height).map(move |start| start..(start + height).min(m))
 }
 
-/// Solves UᵀX = R in place for a lower triangular right-hand side, with U and `inv_diag` from [`cholesky_upper`].
+/// A lower triangular right-hand side.
+#[derive(Debug, Clone, Copy)]
+pub enum Right<'a> {
+    /// I.
+    Identity,
+    /// A matrix with zeros above its diagonal.
+    Lower(&'a Mat),
+}
+
+/// Solves UᵀX = R for a lower triangular right-hand side, with U and `inv_diag` from [`cholesky_upper`].
 ///
-/// What stands below the diagonal of U is not read, and zeros above the diagonal of X stay zeros. Cost: M³/3 flops. With R = I this gives L⁻¹, L = Uᵀ.
+/// What stands below the diagonal of U is not read. `x` must be lower triangular, or of another shape. Cost: M³/3 flops.
+/// With R = I this gives L⁻¹, L = Uᵀ.
 ///
 /// # Panics
 /// If the sizes differ.
-pub fn solve_lower_in_place(u: &Mat, inv_diag: &[f64], x: &mut Mat) {
+pub fn solve_lower(u: &Mat, inv_diag: &[f64], right: Right<'_>, x: &mut Mat) {
     let m = u.rows();
-    assert_eq!((m, m, m, m), (u.cols(), x.rows(), x.cols(), inv_diag.len()), "sizes must agree");
+    assert_eq!((m, m), (u.cols(), inv_diag.len()), "sizes must agree");
+    if (x.rows(), x.cols()) != (m, m) {
+        x.reset(m, m);
+    }
+    // As in the factorisation, the first panel takes its rows from R, the others find theirs in the place of X.
+    let mut source = match right {
+        Right::Identity => None,
+        Right::Lower(r) => {
+            assert_eq!((m, m), (r.rows(), r.cols()), "sizes must agree");
+            Some(r.as_slice().as_ptr())
+        }
+    };
+    for i in panels(m).next().map_or(0, |first| first.end)..m {
+        let row = &mut x.row_mut(i)[..=i];
+        match right {
+            Right::Identity => {
+                row.fill(0.0);
+                row[i] = 1.0;
+            }
+            Right::Lower(r) => row.copy_from_slice(&r.row(i)[..=i]),
+        }
+    }
     let (u, inv_diag, x) = (u.as_slice().as_ptr(), inv_diag.as_ptr(), x.as_mut_slice().as_mut_ptr());
     for panel in panels(m) {
         let end = panel.end;
         // SAFETY: the pointers cover M × M and M numbers; the product reads rows of the panel and writes rows below it.
         unsafe {
-            run(Solve { u, inv_diag, x, m, panel: panel.clone() });
+            run(Solve { u, inv_diag, source, x, m, panel: panel.clone() });
+            source = Some(x);
             // R −= Uᵀ X for the rows below.
             run(Product {
                 a: Strided { data: u.add(panel.start * m + end), row: 1, inner: m },
@@ -333,8 +374,10 @@ impl Product {
             let at = self.out.add(i * self.out_stride + j);
             match self.mode {
                 Mode::Set => {}
-                Mode::Add => combine::<L, R, C>(&mut acc, at, self.out_stride, tail, |old, new| L::add(old, new)),
-                Mode::Subtract => combine::<L, R, C>(&mut acc, at, self.out_stride, tail, |old, new| L::sub(old, new)),
+                Mode::Add => combine::<L, R, C>(&mut acc, at, self.out_stride, tail, |_, old, new| L::add(old, new)),
+                Mode::Subtract => {
+                    combine::<L, R, C>(&mut acc, at, self.out_stride, tail, |_, old, new| L::sub(old, new))
+                }
             }
             store::<L, R, C>(acc, at, self.out_stride, tail);
         }
@@ -366,14 +409,27 @@ unsafe fn substitute<L: Lanes, const R: usize, const C: usize>(
     }
 }
 
-/// acc ← f(old, acc) with R × C vectors of old values from memory.
+/// 1 in the given lane, 0 in the others.
+#[inline(always)]
+unsafe fn unit<L: Lanes>(lane: usize) -> L::V {
+    const { assert!(L::N <= PAD) };
+    static UNIT: [f64; 2 * PAD] = {
+        let mut numbers = [0.0; 2 * PAD];
+        numbers[PAD] = 1.0;
+        numbers
+    };
+    // SAFETY: passed on to the caller; `lane` is less than the length of a vector, and that at most PAD.
+    unsafe { L::load(UNIT.as_ptr().add(PAD - lane)) }
+}
+
+/// acc ← f((r, c), old, acc) with R × C vectors of old values from memory.
 #[inline(always)]
 unsafe fn combine<L: Lanes, const R: usize, const C: usize>(
     acc: &mut [[L::V; C]; R],
     from: *const f64,
     stride: usize,
     tail: usize,
-    f: impl Fn(L::V, L::V) -> L::V,
+    f: impl Fn((usize, usize), L::V, L::V) -> L::V,
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
@@ -381,7 +437,7 @@ unsafe fn combine<L: Lanes, const R: usize, const C: usize>(
             for (c, v) in row.iter_mut().enumerate() {
                 let at = from.add(r * stride + c * L::N);
                 let old = if c + 1 == C && tail > 0 { L::load_part(at, tail) } else { L::load(at) };
-                *v = f(old, *v);
+                *v = f((r, c), old, *v);
             }
         }
     }
@@ -410,8 +466,42 @@ unsafe fn store<L: Lanes, const R: usize, const C: usize>(
     }
 }
 
+/// `scale · K + shift · I`, of which a factorisation reads the upper triangle.
+#[derive(Clone, Copy)]
+struct Source {
+    k: *const f64,
+    scale: f64,
+    shift: f64,
+}
+
+impl Source {
+    /// acc ← these entries less acc, R × C vectors from row `i` and column `j` on. Where i = j, the diagonal is in the first
+    /// vector.
+    #[inline(always)]
+    unsafe fn less<L: Lanes, const R: usize, const C: usize>(
+        self,
+        acc: &mut [[L::V; C]; R],
+        (i, j, m): (usize, usize, usize),
+        tail: usize,
+    ) {
+        const { assert!(R <= L::N) };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let scale = L::splat(self.scale);
+            combine::<L, R, C>(acc, self.k.add(i * m + j), m, tail, |(r, c), old, new| {
+                let mut entries = L::mul(scale, old);
+                if i == j && c == 0 {
+                    entries = L::mul_add(L::splat(self.shift), unit::<L>(r), entries);
+                }
+                L::sub(entries, new)
+            });
+        }
+    }
+}
+
 /// Factors the rows of a panel, given that the rows above have been subtracted.
 struct Factor {
+    source: Source,
     a: *mut f64,
     inv_diag: *mut f64,
     m: usize,
@@ -424,7 +514,7 @@ impl Job for Factor {
     /// Row block I of U: U_I = U_II⁻ᵀ (A_I − Σ_{k<I} U_kIᵀ U_k), columns from I on, k in the panel.
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) -> Result<(), usize> {
-        let Factor { a, inv_diag, m, panel } = self;
+        let Factor { source, a, inv_diag, m, panel } = self;
         for i in panel.clone().step_by(ROWS) {
             let height = ROWS.min(panel.end - i);
             for (tile, (j, vectors, tail)) in column_tiles(i..m, L::N).enumerate() {
@@ -434,7 +524,7 @@ impl Job for Factor {
                         unsafe {
                             let left = Strided { data: a.add(i), row: 1, inner: m };
                             let mut acc = accumulate::<L, $r, $c>(left, a.add(j), m, panel.start..i, tail);
-                            combine::<L, $r, $c>(&mut acc, a.add(i * m + j), m, tail, |old, new| L::sub(old, new));
+                            source.less::<L, $r, $c>(&mut acc, (i, j, m), tail);
                             if tile == 0 {
                                 // The block on the diagonal: factor it by scalars before its rows are solved.
                                 store::<L, $r, $c>(acc, a.add(i * m + j), m, tail);
@@ -513,6 +603,8 @@ unsafe fn restore_block<const R: usize>(a: *mut f64, stride: usize, block: &[[f6
 struct Solve {
     u: *const f64,
     inv_diag: *const f64,
+    /// R; none is I.
+    source: Option<*const f64>,
     x: *mut f64,
     m: usize,
     panel: Range<usize>,
@@ -525,18 +617,27 @@ impl Job for Solve {
     /// k ≥ j.
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let Solve { u, inv_diag, x, m, panel } = self;
+        const { assert!(L::N.is_multiple_of(ROWS)) };
+        let Solve { u, inv_diag, source, x, m, panel } = self;
         for i in panel.clone().step_by(ROWS) {
             let height = ROWS.min(panel.end - i);
             for (j, vectors, tail) in column_tiles(0..i + height, L::N) {
                 macro_rules! tile {
                     ($r:literal, $c:literal, ) => {
-                        // SAFETY: all pointers stay inside the matrices that `solve_lower_in_place` checked.
+                        // SAFETY: all pointers stay inside the matrices that `solve_lower` checked.
                         unsafe {
                             let left = Strided { data: u.add(i), row: 1, inner: m };
                             let mut acc =
                                 accumulate::<L, $r, $c>(left, x.add(j), m, j.min(i).max(panel.start)..i, tail);
-                            combine::<L, $r, $c>(&mut acc, x.add(i * m + j), m, tail, |old, new| L::sub(old, new));
+                            let from = source.unwrap_or(x).add(i * m + j);
+                            combine::<L, $r, $c>(&mut acc, from, m, tail, |(r, c), old, new| {
+                                if source.is_some() {
+                                    return L::sub(old, new);
+                                }
+                                // The rows of a block have their ones in the same vector.
+                                let lane = i.wrapping_sub(j + c * L::N);
+                                L::sub(if lane < L::N { unit::<L>(lane + r) } else { L::splat(0.0) }, new)
+                            });
                             substitute::<L, $r, $c>(&mut acc, u.add(i * m + i), m, inv_diag.add(i));
                             store::<L, $r, $c>(acc, x.add(i * m + j), m, tail);
                         }
@@ -634,17 +735,23 @@ mod tests {
             let mut a = Mat::default();
             mul(&mut a, &root, Op::Id, &root, Op::T);
             (0..m).for_each(|i| a[(i, i)] += 0.1);
-            let (mut u, mut inv_diag) = (a.clone(), Vec::new());
-            assert_eq!(cholesky_upper(&mut u, &mut inv_diag), Ok(()), "{m}");
+            let half = Mat::from_fn(m, m, |i, j| 0.5 * if i == j { a[(i, i)] - 3.0 } else { a[(i, j)] });
+            let (mut u, mut inv_diag) = (Mat::default(), Vec::new());
+            assert_eq!(cholesky_upper(&half, 2.0, 3.0, &mut u, &mut inv_diag), Ok(()), "{m}");
             let u = masked(&u, Part::Upper);
             let mut rebuilt = Mat::default();
             mul(&mut rebuilt, &u, Op::T, &u, Op::Id);
             assert!(largest_difference(&rebuilt, &a) < 1e-12, "{m}");
-            let mut l_inv = Mat::identity(m, m);
-            solve_lower_in_place(&u, &inv_diag, &mut l_inv);
-            let mut unit = Mat::default();
-            mul(&mut unit, &u, Op::T, &l_inv, Op::Id);
-            assert!(largest_difference(&unit, &Mat::identity(m, m)) < 1e-12, "{m}");
+            for right in [Mat::identity(m, m), masked(&a, Part::Lower)] {
+                let (mut x, mut found) = (Mat::default(), Mat::default());
+                solve_lower(&u, &inv_diag, Right::Lower(&right), &mut x);
+                mul(&mut found, &u, Op::T, &x, Op::Id);
+                assert!(largest_difference(&found, &right) < 1e-12 * m as f64, "{m}");
+            }
+            let (mut l_inv, mut solved) = (Mat::default(), Mat::default());
+            solve_lower(&u, &inv_diag, Right::Identity, &mut l_inv);
+            solve_lower(&u, &inv_diag, Right::Lower(&Mat::identity(m, m)), &mut solved);
+            assert_eq!(l_inv, solved, "{m}");
         }
     }
 
@@ -657,10 +764,10 @@ mod tests {
         for (bad, m) in [(0, 10), (3, 10), (4, 10), (9, 10), (50, 100), (99, 100)] {
             let mut a = Mat::identity(m, m);
             a[(bad, bad)] = -1.0;
-            assert_eq!(cholesky_upper(&mut a, &mut Vec::new()), Err(bad));
+            assert_eq!(cholesky_upper(&a, 1.0, 0.0, &mut Mat::default(), &mut Vec::new()), Err(bad));
             let mut a = Mat::identity(m, m);
             a[(bad, bad)] = f64::NAN;
-            assert_eq!(cholesky_upper(&mut a, &mut Vec::new()), Err(bad));
+            assert_eq!(cholesky_upper(&a, 1.0, 0.0, &mut Mat::default(), &mut Vec::new()), Err(bad));
         }
     }
 }

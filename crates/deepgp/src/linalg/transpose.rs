@@ -35,6 +35,20 @@ pub fn transpose_into(from: &Mat, to: &mut Mat) {
     unsafe { run(Transpose { from, to, rows, cols }) }
 }
 
+/// Where blocks of `lanes` begin that cover `n` ≥ `lanes` rows or columns: the last overlaps the one before it rather than
+/// leaving a rest to single numbers, whose stores a vector that is loaded soon after would wait for.
+#[inline(always)]
+fn starts(n: usize, lanes: usize) -> impl Iterator<Item = usize> {
+    (0..n.div_ceil(lanes)).map(move |block| (block * lanes).min(n - lanes))
+}
+
+/// Pairs i < j of an M × M matrix that blocks at [`starts`] and on the diagonal do not reach, where M ≥ `lanes`.
+#[inline(always)]
+fn left_over(m: usize, lanes: usize) -> impl Iterator<Item = (usize, usize)> {
+    let whole = m / lanes * lanes;
+    (whole - lanes..m - lanes).flat_map(move |i| (whole..m).map(move |j| (i, j)))
+}
+
 struct Mirror {
     a: *mut f64,
     m: usize,
@@ -51,6 +65,28 @@ impl Mirror {
             if self.from == Part::Lower { *upper = *lower } else { *lower = *upper }
         }
     }
+
+    /// The block from (i, i) on.
+    #[inline(always)]
+    unsafe fn diagonal<L: Lanes>(&self, i: usize) {
+        const { assert!(L::N <= PAD) };
+        let mut image = [0.0; PAD * PAD];
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let block = self.a.add(i * self.m + i);
+            L::transpose(block, self.m, image.as_mut_ptr(), L::N);
+            for r in 0..L::N {
+                let (row, image) = (block.add(r * self.m), L::load(image.as_ptr().add(r * L::N)));
+                if self.from == Part::Lower {
+                    let own = L::load_part(row, r);
+                    L::store(row, image);
+                    L::store_part(row, own, r);
+                } else {
+                    L::store_part(row, image, r);
+                }
+            }
+        }
+    }
 }
 
 impl Job for Mirror {
@@ -58,11 +94,16 @@ impl Job for Mirror {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let (m, whole) = (self.m, self.m / L::N * L::N);
+        let m = self.m;
         // SAFETY: passed on to the caller.
         unsafe {
-            for i in (0..whole).step_by(L::N) {
-                for j in (i + L::N..whole).step_by(L::N) {
+            if m < L::N {
+                (0..m).for_each(|j| (0..j).for_each(|i| self.entry(i, j)));
+                return;
+            }
+            for i in starts(m, L::N) {
+                self.diagonal::<L>(i);
+                for j in starts(m, L::N).filter(|j| *j >= i + L::N) {
                     let (upper, lower) = (self.a.add(i * m + j), self.a.add(j * m + i));
                     if self.from == Part::Lower {
                         L::transpose(lower, m, upper, m);
@@ -70,14 +111,8 @@ impl Job for Mirror {
                         L::transpose(upper, m, lower, m);
                     }
                 }
-                // The block on the diagonal.
-                for r in i..i + L::N {
-                    (r + 1..i + L::N).for_each(|c| self.entry(r, c));
-                }
             }
-            for j in whole..m {
-                (0..j).for_each(|i| self.entry(i, j));
-            }
+            left_over(m, L::N).for_each(|(i, j)| self.entry(i, j));
         }
     }
 }
@@ -98,6 +133,25 @@ impl Symmetrise {
             (*upper, *lower) = (mean, mean);
         }
     }
+
+    /// The block from (i, j) on and its mirror image become their mean, i = j among them. Means of equals are these.
+    #[inline(always)]
+    unsafe fn block<L: Lanes>(&self, i: usize, j: usize) {
+        const { assert!(L::N <= PAD) };
+        let (m, mut image) = (self.m, [0.0; PAD * PAD]);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (upper, lower) = (self.a.add(i * m + j), self.a.add(j * m + i));
+            L::transpose(lower, m, image.as_mut_ptr(), L::N);
+            for r in 0..L::N {
+                let (row, image) = (upper.add(r * m), L::load(image.as_ptr().add(r * L::N)));
+                L::store(row, L::mul(L::splat(0.5), L::add(L::load(row), image)));
+            }
+            if i < j {
+                L::transpose(upper, m, lower, m);
+            }
+        }
+    }
 }
 
 impl Job for Symmetrise {
@@ -105,29 +159,18 @@ impl Job for Symmetrise {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        const { assert!(L::N <= PAD) };
-        let (m, whole) = (self.m, self.m / L::N * L::N);
-        let mut block = [0.0; PAD * PAD];
+        let m = self.m;
         // SAFETY: passed on to the caller.
         unsafe {
-            for i in (0..whole).step_by(L::N) {
-                for j in (i + L::N..whole).step_by(L::N) {
-                    let (upper, lower) = (self.a.add(i * m + j), self.a.add(j * m + i));
-                    L::transpose(lower, m, block.as_mut_ptr(), L::N);
-                    for r in 0..L::N {
-                        let (upper, lower) = (upper.add(r * m), block.as_ptr().add(r * L::N));
-                        L::store(upper, L::mul(L::splat(0.5), L::add(L::load(upper), L::load(lower))));
-                    }
-                    L::transpose(upper, m, lower, m);
-                }
-                // The block on the diagonal.
-                for r in i..i + L::N {
-                    (r + 1..i + L::N).for_each(|c| self.entry(r, c));
-                }
+            if m < L::N {
+                (0..m).for_each(|j| (0..j).for_each(|i| self.entry(i, j)));
+                return;
             }
-            for j in whole..m {
-                (0..j).for_each(|i| self.entry(i, j));
+            for i in starts(m, L::N) {
+                self.block::<L>(i, i);
+                starts(m, L::N).filter(|j| *j >= i + L::N).for_each(|j| self.block::<L>(i, j));
             }
+            left_over(m, L::N).for_each(|(i, j)| self.entry(i, j));
         }
     }
 }
@@ -145,18 +188,17 @@ impl Job for Transpose {
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
         let Self { from, to, rows, cols } = self;
-        let (whole_rows, whole_cols) = (rows / L::N * L::N, cols / L::N * L::N);
         // SAFETY: passed on to the caller.
         unsafe {
-            for i in (0..whole_rows).step_by(L::N) {
-                for j in (0..whole_cols).step_by(L::N) {
-                    L::transpose(from.add(i * cols + j), cols, to.add(j * rows + i), rows);
+            if rows.min(cols) < L::N {
+                for i in 0..rows {
+                    (0..cols).for_each(|j| *to.add(j * rows + i) = *from.add(i * cols + j));
                 }
+                return;
             }
-            for i in 0..rows {
-                // What whole blocks have left.
-                for j in if i < whole_rows { whole_cols } else { 0 }..cols {
-                    *to.add(j * rows + i) = *from.add(i * cols + j);
+            for i in starts(rows, L::N) {
+                for j in starts(cols, L::N) {
+                    L::transpose(from.add(i * cols + j), cols, to.add(j * rows + i), rows);
                 }
             }
         }
@@ -175,7 +217,7 @@ mod tests {
     #[test]
     fn transposes_of_any_shape_on_every_instruction_set() {
         on_each(|isa| {
-            for (rows, cols) in [(0, 0), (1, 1), (3, 5), (8, 8), (7, 16), (16, 9), (50, 50), (25, 33)] {
+            for (rows, cols) in [(0, 0), (1, 1), (3, 5), (8, 8), (7, 16), (16, 9), (11, 13), (50, 50), (25, 33)] {
                 let (from, mut to) = (numbered(rows, cols), Mat::default());
                 transpose_into(&from, &mut to);
                 assert_eq!(to, Mat::from_fn(cols, rows, |i, j| from[(j, i)]), "{isa:?} {rows} × {cols}");
@@ -186,7 +228,7 @@ mod tests {
     #[test]
     fn either_half_over_the_other_on_every_instruction_set() {
         on_each(|isa| {
-            for m in [0, 1, 2, 4, 7, 8, 9, 16, 20, 50] {
+            for m in [0, 1, 2, 4, 5, 7, 8, 9, 11, 15, 16, 20, 31, 50] {
                 let a = numbered(m, m);
                 for (part, from_upper) in [(Part::Upper, true), (Part::Lower, false)] {
                     let mut found = a.clone();

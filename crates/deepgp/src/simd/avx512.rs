@@ -118,15 +118,20 @@ impl Lanes for Avx512 {
     /// eˣ = 2^⌊k/16⌋ · T[k mod 16] · (1 + p(r)),   k = round(16 x/ln 2),   r = x − k ln 2/16.
     #[inline(always)]
     unsafe fn exp(x: __m512d) -> __m512d {
+        // min returns its second argument when either is NaN, so NaN passes.
+        unsafe { Self::exp_below(_mm512_min_pd(_mm512_set1_pd(Self::LARGEST), x)) }
+    }
+
+    #[inline(always)]
+    unsafe fn exp_below(x: __m512d) -> __m512d {
         unsafe {
-            // max and min return their second argument when either is NaN, so NaN passes.
-            let x = _mm512_max_pd(_mm512_set1_pd(-800.0), x);
-            let x = _mm512_min_pd(_mm512_set1_pd(800.0), x);
-            let magic = _mm512_set1_pd(super::exp::MAGIC);
-            let shifted = _mm512_fmadd_pd(x, _mm512_set1_pd(16.0 * std::f64::consts::LOG2_E), magic);
-            let k = _mm512_sub_pd(shifted, magic);
-            let r = _mm512_fnmadd_pd(k, _mm512_set1_pd(super::exp::LN2_16_HI), x);
-            let r = _mm512_fnmadd_pd(k, _mm512_set1_pd(super::exp::LN2_16_LO), r);
+            let x = _mm512_max_pd(_mm512_set1_pd(-Self::LARGEST), x);
+            // Rounds to sixteenths: k/16 by itself, and k in the lowest bits.
+            let magic = _mm512_set1_pd(super::exp::MAGIC / 16.0);
+            let shifted = _mm512_fmadd_pd(x, _mm512_set1_pd(std::f64::consts::LOG2_E), magic);
+            let k_16 = _mm512_sub_pd(shifted, magic);
+            let r = _mm512_fnmadd_pd(k_16, _mm512_set1_pd(16.0 * super::exp::LN2_16_HI), x);
+            let r = _mm512_fnmadd_pd(k_16, _mm512_set1_pd(16.0 * super::exp::LN2_16_LO), r);
             let index = _mm512_castpd_si512(shifted);
             let low = _mm512_loadu_pd(TABLE16.as_ptr());
             let high = _mm512_loadu_pd(TABLE16.as_ptr().add(8));
@@ -140,7 +145,12 @@ impl Lanes for Avx512 {
             let tr = _mm512_mul_pd(t, r);
             let y = _mm512_fmadd_pd(p, tr, t);
             // What k/16 cannot scale to becomes 0 or infinity by itself.
-            _mm512_scalef_pd(y, _mm512_mul_pd(k, _mm512_set1_pd(0.0625)))
+            _mm512_scalef_pd(y, k_16)
         }
     }
+}
+
+impl Avx512 {
+    /// Arguments are brought within ± this, where their exponentials are 0 or infinite already.
+    const LARGEST: f64 = 800.0;
 }
