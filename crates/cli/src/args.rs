@@ -410,6 +410,13 @@ pub struct Splits {
     /// Fail unless the mean test log density is at least this
     #[arg(long, allow_hyphen_values = true)]
     pub min_log_density: Option<f64>,
+    /// Let a search choose the model on each split's training rows, as `fit --auto` does; of the options below only seed and
+    /// threads can be set
+    #[arg(long)]
+    pub auto: bool,
+    /// With --auto: multiplies all numbers of steps [default: 1]
+    #[arg(long, value_name = "FACTOR", requires = "auto")]
+    pub effort: Option<f64>,
     /// The model and its training.
     #[command(flatten)]
     pub model: ModelOptions,

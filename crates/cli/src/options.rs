@@ -41,7 +41,7 @@ pub struct Options {
     #[arg(long, conflicts_with_all = NOT_WITH_AUTO, help_heading = "Automatic")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub auto: bool,
-    /// With --auto: most models in the mixture, 1 for the best alone [default: 4]
+    /// With --auto: most models in the mixture, 1 for the best alone [default: 5]
     #[arg(long, value_name = "K", requires = "auto", help_heading = "Automatic")]
     pub ensemble: Option<usize>,
     /// With --auto: multiplies all numbers of steps [default: 1]

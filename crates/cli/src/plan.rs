@@ -60,7 +60,7 @@ impl Plan {
     /// [`crate::fault::Usage`].
     pub fn resolve(options: &Options) -> Result<Self> {
         let mut config = options.model.config()?;
-        let auto = auto(options, &config)?;
+        let auto = auto(options)?;
         if let Some(settings) = &auto {
             // For the trials of a search threads pay whatever the batch.
             config.train.threads = settings.threads;
@@ -183,28 +183,42 @@ impl Plan {
 }
 
 /// The settings of a search, if one is asked for.
-fn auto(options: &Options, config: &Config) -> Result<Option<deepgp_auto::Settings>> {
+fn auto(options: &Options) -> Result<Option<deepgp_auto::Settings>> {
     if !options.auto {
         return match (options.ensemble, options.effort) {
             (None, None) => Ok(None),
             _ => Err(usage!("'ensemble' and 'effort' need 'auto'")),
         };
     }
-    let ModelOptions { seed, threads, .. } = options.model.clone();
-    if options.model != (ModelOptions { seed, threads, ..ModelOptions::default() }) || options.epochs.is_some() {
-        return Err(usage!(
-            "'auto' decides on the network and its training itself; of these only seed, threads and time can be set"
-        ));
+    if options.epochs.is_some() {
+        return Err(decides_itself());
+    }
+    search_settings(&options.model, options.ensemble, options.effort).map(Some)
+}
+
+fn decides_itself() -> anyhow::Error {
+    usage!("'auto' decides on the network and its training itself; of these only seed, threads and time can be set")
+}
+
+/// Settings of a search; of a model's options it takes no more than seed and threads.
+pub fn search_settings(
+    model: &ModelOptions,
+    ensemble: Option<usize>,
+    effort: Option<f64>,
+) -> Result<deepgp_auto::Settings> {
+    let ModelOptions { seed, threads, .. } = model.clone();
+    if *model != (ModelOptions { seed, threads, ..ModelOptions::default() }) {
+        return Err(decides_itself());
     }
     let plain = deepgp_auto::Settings::default();
-    let (ensemble, effort) = (options.ensemble.unwrap_or(plain.ensemble), options.effort.unwrap_or(plain.effort));
+    let (ensemble, effort) = (ensemble.unwrap_or(plain.ensemble), effort.unwrap_or(plain.effort));
     positive("effort", effort)?;
     if ensemble == 0 {
         return Err(usage!("--ensemble must be at least 1"));
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = options.model.threads.unwrap_or(cores);
-    Ok(Some(deepgp_auto::Settings { effort, ensemble, seed: config.train.seed, threads }))
+    let (seed, threads) = (seed.unwrap_or(plain.seed), threads.unwrap_or(cores));
+    Ok(deepgp_auto::Settings { effort, ensemble, seed, threads })
 }
 
 /// The checkpoint that belongs to a model file.

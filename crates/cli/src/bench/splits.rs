@@ -1,12 +1,15 @@
 //! Measurements on standard splits.
 
 use crate::args::Splits;
+use crate::plan::search_settings;
 use anyhow::{Context, Result, bail, ensure};
 use deepgp::linalg::Mat;
 use deepgp::train::Termination;
 use deepgp_data::{Table, read_splits, train_test};
-use deepgp_model::{Model, Scores};
+use deepgp_model::{Config, Model, Prepared, Scores};
+use serde_json::{Map, Value};
 use std::io::{Write, stdout};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a score that is NaN must not pass a bar")]
@@ -25,16 +28,15 @@ pub fn splits(args: &Splits) -> Result<()> {
         let test = all.get(s).with_context(|| format!("there is no split {s}, only {}", all.len()))?;
         let (train, test) = train_test(x.rows(), test)?;
         let started = Instant::now();
-        let (model, outcome) = Model::fit(&x.select_rows(&train), &y.select_rows(&train), &config, &mut ())?;
+        let (model, story) = train_on(args, x.select_rows(&train), y.select_rows(&train), &config)?;
         let seconds = started.elapsed().as_secs_f64();
         let score = model.score(&x.select_rows(&test), &y.select_rows(&test))?;
-        let line = serde_json::json!({
+        let mut line = serde_json::json!({
             "split": s, "rmse": score.rmse, "mean_log_density": score.mean_log_density, "coverage_95": score.coverage_95,
-            "energy": outcome.energy, "steps": outcome.steps, "termination": outcome.termination,
-            "events": outcome.n_events, "seconds": seconds,
+            "seconds": seconds,
         });
+        line.as_object_mut().into_iter().for_each(|line| line.extend(story.clone()));
         writeln!(stdout(), "{line}")?;
-        ensure!(outcome.termination != Termination::Diverged, "training diverged on split {s}");
         scores.push(score);
     }
     let mean = |f: fn(&Scores) -> f64| scores.iter().map(f).sum::<f64>() / scores.len() as f64;
@@ -52,4 +54,25 @@ pub fn splits(args: &Splits) -> Result<()> {
         bail!("mean test log density {log_density:.4} is below {bar}");
     }
     Ok(())
+}
+
+/// A model of the training rows, and what there is to say of its training.
+fn train_on(args: &Splits, x: Mat, y: Mat, config: &Config) -> Result<(Model, Map<String, Value>)> {
+    let story = |value: Value| value.as_object().cloned().unwrap_or_default();
+    if args.auto {
+        let settings = search_settings(&args.model, None, args.effort)?;
+        let data = Prepared::new(x, y)?;
+        let found = deepgp_auto::fit(&data, &settings, &AtomicBool::new(false), &|_| ())?;
+        let members: Vec<(f64, &str)> =
+            found.tried.iter().filter(|t| t.weight > 0.0).map(|t| (t.weight, t.name.as_str())).collect();
+        let told =
+            serde_json::json!({ "members": members, "judged": found.mean_log_density, "tried": found.tried.len() });
+        return Ok((found.model(&data)?, story(told)));
+    }
+    let (model, outcome) = Model::fit(&x, &y, config, &mut ())?;
+    ensure!(outcome.termination != Termination::Diverged, "training diverged");
+    let told = serde_json::json!({
+        "energy": outcome.energy, "steps": outcome.steps, "termination": outcome.termination, "events": outcome.n_events,
+    });
+    Ok((model, story(told)))
 }

@@ -23,7 +23,7 @@ use super::{ClosedFit, all_but, maximise, parts};
 use crate::error::{Error, Result};
 use crate::gauss::Factor;
 use crate::infer::{LEAST_ALPHA, Settings as InferSettings};
-use crate::kernel::{KernelGrad, Law, PsiTables};
+use crate::kernel::{Law, PsiSums, PsiTables};
 use crate::linalg::tile::{Left, Part, product};
 use crate::linalg::transpose::mirror;
 use crate::linalg::{Cholesky, Mat, dot, mul_vec};
@@ -215,23 +215,25 @@ fn log_evidence_of(gp: &DeepGp, blocks: &[Block], alpha: f64) -> Result<(f64, Ve
         let (mut k_bar, mut phi) = (Mat::default(), Mat::default());
         product(&mut k_bar, false, Left::plain(&t_bar, Part::Full), (projection.chol.l_inv(), Part::Lower), Part::Full);
         product(&mut phi, false, Left::transposed(&t_bar, Part::Full), (&t, Part::Full), Part::Lower);
-        let mut grad = KernelGrad::zeros(m, layer.z.cols(), layer.kernel.n_params());
-        layer.kernel.cross_adjoint(&block.x, &layer.z, &k, &k_bar, None, &mut grad);
+        let mut sums = PsiSums::without_pairs(m, layer.z.cols(), layer.kernel.n_params());
+        layer.kernel.cross_prepared_adjoint(&projection.tables, &block.x, &k, &mut k_bar, &mut sums);
         for (n, open_bar) in open_bar.iter().enumerate() {
-            layer.kernel.diag_adjoint(block.x.row(n), *open_bar, None, &mut grad.params);
+            layer.kernel.diag_adjoint(block.x.row(n), *open_bar, None, &mut sums.grad.params);
         }
-        (grad, phi, noise_bar)
+        (sums, phi, noise_bar)
     };
-    let parts: Vec<(KernelGrad, Mat, Vec<f64>)> = blocks.par_iter().map(of_block).collect();
+    let parts: Vec<(PsiSums, Mat, Vec<f64>)> = blocks.par_iter().map(of_block).collect();
     let (mut gradient, mut phi) = (Gradient::zeros(gp), Mat::zeros(m, m));
-    for (grad, of_block, noise_bar) in &parts {
-        gradient.layers[0].kernel.add(grad);
+    let mut sums = PsiSums::without_pairs(m, layer.z.cols(), layer.kernel.n_params());
+    for (of_rows, of_block, noise_bar) in &parts {
+        sums.add(of_rows);
         phi.add_scaled(-1.0, of_block);
         gradient.likelihood.iter_mut().zip(noise_bar).for_each(|(sum, bar)| *sum += bar);
     }
+    layer.kernel.finish(&projection.tables, &sums, &mut gradient.layers[0].kernel);
     let mut k_bar = Mat::default();
     projection.chol.adjoint_whitened(&mut phi, &mut Mat::default(), &mut k_bar);
-    layer.kernel.gram_adjoint(&projection.tables, &projection.k_zz, &k_bar, &mut gradient.layers[0].kernel);
+    layer.kernel.gram_adjoint(&projection.tables, &projection.k_zz, &mut k_bar, &mut gradient.layers[0].kernel);
     Ok((total, gradient.to_free(gp, 1.0)))
 }
 

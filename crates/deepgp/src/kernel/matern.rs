@@ -13,8 +13,9 @@ use super::{
     InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, quadrature, visit_radial, visit_radial_mut,
 };
 use crate::error::Result;
-use crate::linalg::Mat;
+use crate::linalg::{Mat, dot, sum};
 use crate::param::{Block, BlockMut, Parameters};
+use crate::simd::{exp_in_place, wide};
 use serde::{Deserialize, Serialize};
 
 /// How smooth the functions of a Matérn law are.
@@ -44,24 +45,41 @@ impl Matern {
         Self { smoothness, lengthscale: vec![lengthscale; dim_in], signal_var }
     }
 
-    /// k/s² and its derivative with respect to r² at the scaled distance r between `x` and `z`.
-    fn shape(&self, x: &[f64], z: &[f64]) -> (f64, f64) {
-        let mut r2 = 0.0;
-        for ((x_q, z_q), l) in x.iter().zip(z).zip(&self.lengthscale) {
-            r2 += ((x_q - z_q) / l).powi(2);
-        }
-        match self.smoothness {
-            Smoothness::ThreeHalves => {
-                let s = (3.0 * r2).sqrt();
-                let decay = (-s).exp();
-                ((1.0 + s) * decay, -1.5 * decay)
+    /// The columns of `z` in lengthscales, D × M.
+    fn scaled_columns(&self, z: &Mat) -> Mat {
+        Mat::from_fn(z.cols(), z.rows(), |q, i| z[(i, q)] / self.lengthscale[q])
+    }
+
+    /// k/s² and, where it is wanted, ∂(k/s²)/∂r² of one input and all inducing inputs, whose scaled columns are given.
+    fn shape(&self, x: &[f64], columns: &Mat, value: &mut [f64], slope: Option<&mut [f64]>, decay: &mut [f64]) {
+        wide(|| {
+            value.fill(0.0);
+            for (q, (x_q, l)) in x.iter().zip(&self.lengthscale).enumerate() {
+                let at = x_q / l;
+                value.iter_mut().zip(columns.row(q)).for_each(|(r2, z)| *r2 += (at - z) * (at - z));
             }
-            Smoothness::FiveHalves => {
-                let s = (5.0 * r2).sqrt();
-                let decay = (-s).exp();
-                ((1.0 + s + s * s / 3.0) * decay, -5.0 / 6.0 * (1.0 + s) * decay)
+            let twice_nu = match self.smoothness {
+                Smoothness::ThreeHalves => 3.0,
+                Smoothness::FiveHalves => 5.0,
+            };
+            for (value, decay) in value.iter_mut().zip(decay.iter_mut()) {
+                // From here on it is √(2ν) r.
+                *value = (twice_nu * *value).sqrt();
+                *decay = -*value;
             }
-        }
+        });
+        exp_in_place(decay);
+        wide(|| {
+            let polynomial = |s: f64| match self.smoothness {
+                Smoothness::ThreeHalves => (1.0 + s, -1.5),
+                Smoothness::FiveHalves => (1.0 + s + s * s / 3.0, -5.0 / 6.0 * (1.0 + s)),
+            };
+            if let Some(slope) = slope {
+                let entries = slope.iter_mut().zip(value.iter().zip(&*decay));
+                entries.for_each(|(slope, (s, decay))| *slope = polynomial(*s).1 * decay);
+            }
+            value.iter_mut().zip(&*decay).for_each(|(value, decay)| *value = polynomial(*value).0 * decay);
+        });
     }
 }
 
@@ -86,13 +104,19 @@ impl Law for Matern {
 
     fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat) {
         k.reset(x.rows(), z.rows());
+        let (columns, mut decay) = (self.scaled_columns(z), vec![0.0; z.rows()]);
         for n in 0..x.rows() {
-            for (i, k_ni) in k.row_mut(n).iter_mut().enumerate() {
-                *k_ni = self.signal_var * self.shape(x.row(n), z.row(i)).0;
-            }
+            let row = k.row_mut(n);
+            self.shape(x.row(n), &columns, row, None, &mut decay);
+            wide(|| row.iter_mut().for_each(|k| *k *= self.signal_var));
         }
     }
 
+    /// With g_ni = 2 k̄_ni s² ∂(k/s²)/∂r² and differences δ in lengthscales:
+    ///
+    /// ```text
+    /// x̄_nq = Σ_i g δ/ℓ_q       z̄_iq = −Σ_n g δ/ℓ_q       ℓ̄_q = −Σ_ni g δ²/ℓ_q       s̄² = Σ_ni k̄ k/s²
+    /// ```
     fn cross_adjoint(
         &self,
         x: &Mat,
@@ -102,22 +126,38 @@ impl Law for Matern {
         mut x_bar: Option<&mut Mat>,
         grad: &mut KernelGrad,
     ) {
-        let dim = self.dim_in();
+        let (dim, m) = (self.dim_in(), z.rows());
+        let columns = self.scaled_columns(z);
+        let mut z_bar = Mat::zeros(dim, m);
+        let [mut value, mut pull, mut decay] = [(); 3].map(|()| vec![0.0; m]);
         for n in 0..x.rows() {
-            for i in 0..z.rows() {
-                let (value, r2_slope) = self.shape(x.row(n), z.row(i));
-                let r2_bar = k_bar[(n, i)] * self.signal_var * r2_slope;
-                for q in 0..dim {
-                    let (l, diff) = (self.lengthscale[q], x[(n, q)] - z[(i, q)]);
-                    // ∂r²/∂x_q = 2 (x_q − z_q)/ℓ²,  ∂r²/∂ℓ_q = −2 (x_q − z_q)²/ℓ³
-                    let slope = 2.0 * r2_bar * diff / (l * l);
-                    grad.z[(i, q)] -= slope;
-                    grad.params[q] -= slope * diff / l;
-                    if let Some(x_bar) = x_bar.as_deref_mut() {
-                        x_bar[(n, q)] += slope;
-                    }
+            let bars = k_bar.row(n);
+            self.shape(x.row(n), &columns, &mut value, Some(&mut pull), &mut decay);
+            grad.params[dim] += dot(bars, &value);
+            wide(|| pull.iter_mut().zip(bars).for_each(|(pull, bar)| *pull *= 2.0 * self.signal_var * bar));
+            for q in 0..dim {
+                let (l, bars) = (self.lengthscale[q], z_bar.row_mut(q));
+                let at = x[(n, q)] / l;
+                // Values and decays have been used: here are δ and g δ.
+                let (delta, moment) = (&mut value, &mut decay);
+                wide(|| {
+                    let entries =
+                        delta.iter_mut().zip(moment.iter_mut()).zip(bars).zip(columns.row(q).iter().zip(&pull));
+                    entries.for_each(|(((delta, moment), bar), (z, pull))| {
+                        *delta = at - z;
+                        *moment = pull * *delta;
+                        *bar -= *moment;
+                    });
+                });
+                grad.params[q] -= dot(moment, delta) / l;
+                if let Some(x_bar) = x_bar.as_deref_mut() {
+                    x_bar[(n, q)] += sum(moment) / l;
                 }
-                grad.params[dim] += k_bar[(n, i)] * value;
+            }
+        }
+        for i in 0..m {
+            for (q, l) in self.lengthscale.iter().enumerate() {
+                grad.z[(i, q)] += z_bar[(q, i)] / l;
             }
         }
     }
