@@ -20,6 +20,8 @@ pub(crate) const LEAST_ROWS: usize = 12;
 /// A division of the rows.
 #[derive(Debug)]
 pub(crate) struct Fold {
+    /// Its number.
+    pub index: usize,
     /// Rows to train on, standardised by themselves: what the judges are like must not be known.
     pub train: Prepared,
     /// Rows to judge by, in the units of what was divided.
@@ -39,15 +41,15 @@ pub(crate) fn folds(x: &Mat, y: &Mat, seed: u64) -> Result<Vec<Fold>> {
         LEAST_ROWS..=FEW_ROWS => (FOLDS, rows.div_ceil(FOLDS)),
         _ => (1, ((SHARE * rows as f64) as usize).min(MOST_JUDGES)),
     };
-    let divide = |judges: &[usize]| {
+    let divide = |(index, judges): (usize, &[usize])| {
         let mut is_judge = vec![false; rows];
         judges.iter().for_each(|&row| is_judge[row] = true);
         let (judges, train): (Vec<usize>, Vec<usize>) = (0..rows).partition(|&row| is_judge[row]);
         let take = |rows: &[usize]| (x.select_rows(rows), y.select_rows(rows));
         let (x, y) = take(&train);
-        Ok(Fold { train: Prepared::new(x, y)?, judge: take(&judges) })
+        Ok(Fold { index, train: Prepared::new(x, y)?, judge: take(&judges) })
     };
-    order.chunks(size).take(count).map(divide).collect()
+    order.chunks(size).take(count).enumerate().map(divide).collect()
 }
 
 #[cfg(test)]

@@ -11,15 +11,17 @@
 //! let (x, y) = deepgp_data::builtin::step(60, 0.1, 1);
 //! let settings = deepgp_auto::Settings { effort: 0.05, ..deepgp_auto::Settings::default() };
 //! let data = deepgp_model::Prepared::new(x.clone(), y.clone())?;
-//! let found = deepgp_auto::fit(&data, &settings, &AtomicBool::new(false), &|_| ())?;
+//! let found = deepgp_auto::fit(&data, &settings, &deepgp_auto::Memory::default(), &AtomicBool::new(false), &|_| ())?;
 //! assert!(found.tried.len() >= 4 && found.model(&data)?.score(&x, &y)?.rmse < 1.0);
 //! # Ok::<(), deepgp::Error>(())
 //! ```
 
 mod candidate;
 mod folds;
+mod memory;
 mod search;
 mod trial;
 
 pub use candidate::Candidate;
+pub use memory::Memory;
 pub use search::{Found, Settings, fit};

@@ -2,6 +2,7 @@
 
 use crate::candidate::{Candidate, MOST_EXACT_ROWS};
 use crate::folds::{Fold, folds};
+use crate::memory::Memory;
 use crate::trial::{Training, Trial, judge, mean, train, train_again};
 use deepgp::{Error, Result};
 use deepgp_model::{Config, Member, Model, Prepared, Tried, mix_log_densities, stacking_weights};
@@ -68,12 +69,21 @@ impl Found {
 }
 
 /// Searches on prepared rows. `watch` is told of everything that is tried. Once `stop` is set the search ends, and the answer is
-/// the best model so far.
+/// the best model so far; with what is in `memory` by then it can be taken up again.
 ///
 /// # Errors
-/// What the data are refused for; [`Error::Empty`] if no candidate could be trained at all.
-pub fn fit(data: &Prepared, settings: &Settings, stop: &AtomicBool, watch: &(dyn Fn(&Tried) + Sync)) -> Result<Found> {
+/// What the data are refused for; [`Error::Empty`] if no candidate could be trained at all; [`Error::OtherData`] for the memory
+/// of another search.
+pub fn fit(
+    data: &Prepared,
+    settings: &Settings,
+    memory: &Memory,
+    stop: &AtomicBool,
+    watch: &(dyn Fn(&Tried) + Sync),
+) -> Result<Found> {
+    memory.bind(data, settings)?;
     let search = Search {
+        memory,
         folds: folds(data.x(), data.y(), settings.seed)?,
         data,
         settings,
@@ -94,6 +104,7 @@ struct Search<'a> {
     data: &'a Prepared,
     folds: Vec<Fold>,
     settings: &'a Settings,
+    memory: &'a Memory,
     watch: &'a (dyn Fn(&Tried) + Sync),
     stop: &'a AtomicBool,
     tried: Mutex<Vec<Tried>>,
@@ -227,7 +238,8 @@ impl Search<'_> {
             if self.is_stopped() {
                 return None;
             }
-            let trial = complete(judge(candidate, folds, self.training(), |mean| self.in_units(mean), self.stop)?);
+            let unit = |mean| self.in_units(mean);
+            let trial = complete(judge(candidate, folds, self.training(), self.memory, unit, self.stop)?);
             (self.watch)(&trial.tried);
             Some(trial)
         };
@@ -313,7 +325,7 @@ mod tests {
         let first = Candidate::first(60, 1).len();
         let (stop, count) = (AtomicBool::new(false), std::sync::atomic::AtomicUsize::new(0));
         // After the first fold and one model on the others.
-        let found = fit(&data, &settings, &stop, &|_| {
+        let found = fit(&data, &settings, &Memory::default(), &stop, &|_| {
             if count.fetch_add(1, Ordering::Relaxed) == first {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -322,6 +334,40 @@ mod tests {
         let chosen: Vec<&Tried> = found.tried.iter().filter(|t| t.weight > 0.0).collect();
         assert!(chosen.len() == 1 && chosen[0].folds == 1, "{:#?}", found.tried);
         assert_eq!(chosen[0].mean_log_density, Some(best));
+        Ok(())
+    }
+
+    /// Stopped after so many trials and taken up again, through text, it gives what it would have given.
+    #[test]
+    fn a_search_can_be_taken_up_again() -> Result<()> {
+        let x = deepgp::linalg::Mat::from_fn(40, 2, |i, j| (1.7 * (i * (j + 1)) as f64).sin());
+        let y = deepgp::linalg::Mat::from_fn(40, 1, |i, _| (2.0 * x[(i, 0)]).sin() + 0.1 * (9.1 * i as f64).cos());
+        let data = Prepared::new(x, y)?;
+        let settings = Settings { effort: 0.02, ..Settings::default() };
+        let never = AtomicBool::new(false);
+        let whole = fit(&data, &settings, &Memory::default(), &never, &|_| ())?;
+        for trials in [1, 7] {
+            let (memory, stop, count) =
+                (Memory::default(), AtomicBool::new(false), std::sync::atomic::AtomicUsize::new(1));
+            fit(&data, &settings, &memory, &stop, &|_| {
+                if count.fetch_add(1, Ordering::Relaxed) == trials {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            })?;
+            let text = serde_json::to_string(&memory).expect("JSON");
+            let memory: Memory = serde_json::from_str(&text).expect("a memory");
+            let known = memory.len();
+            assert!(known > 0);
+            let found = fit(&data, &settings, &memory, &never, &|_| ())?;
+            assert_eq!(found.tried, whole.tried, "stopped after {trials}");
+            assert!(
+                found.members.iter().zip(&whole.members).all(|(a, b)| a.fitted == b.fitted && a.weight == b.weight)
+            );
+            // Another search is refused, and harms nothing.
+            let other = Settings { seed: 1, ..settings };
+            assert!(matches!(fit(&data, &other, &memory, &never, &|_| ()), Err(Error::OtherData { .. })));
+            assert!(fit(&data, &settings, &memory, &never, &|_| ()).is_ok());
+        }
         Ok(())
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::candidate::{Candidate, MOST_EVIDENCE_ROWS, PLAIN_ALPHA};
 use crate::folds::Fold;
+use crate::memory::{FoldResult, Memory};
 use deepgp::closed::{exact, sparse};
 use deepgp::init::{KernelChoice, network, sample_rows};
 use deepgp::layer::Layer;
-use deepgp::linalg::Mat;
 use deepgp::network::DeepGp;
 use deepgp::train::{Fitted, Progress, Termination, Trainer};
 use deepgp::{Error, Result};
@@ -148,28 +148,36 @@ fn on_all_rows(start: &DeepGp, data: &Prepared, evaluations: usize, seed: u64) -
     sparse::posterior(found.fitted.model, x, y, alpha)
 }
 
-/// Trains and judges a candidate on each fold. Nothing if `stop` was set. A candidate that cannot be trained gets no score: that
-/// is an answer, too. `unit` turns a log density into one of the targets' own units.
+/// Trains and judges a candidate on each fold, as far as `memory` does not know it. Nothing if `stop` was set. A candidate that
+/// cannot be trained gets no score: that is an answer, too. `unit` turns a log density into one of the targets' own units.
 pub(crate) fn judge(
     candidate: &Candidate,
     folds: &[Fold],
     training: Training,
+    memory: &Memory,
     unit: impl Fn(f64) -> f64,
     stop: &AtomicBool,
 ) -> Option<Trial> {
     let (mut log_densities, mut first, mut is_sound) = (Vec::new(), None, true);
     for fold in folds {
-        match on_fold(candidate, fold, training, stop) {
-            Ok(Some((fitted, of_fold))) => {
-                log_densities.extend(of_fold);
-                first.get_or_insert(fitted);
+        let result = match memory.recall(candidate, fold.index, fold.judge.0.rows()) {
+            Some(result) => result,
+            None => {
+                let result = match on_fold(candidate, fold, training, stop) {
+                    Ok(None) => return None,
+                    Ok(result) => result,
+                    Err(_) => None,
+                };
+                memory.remember(candidate, fold.index, result.clone());
+                result
             }
-            Ok(None) => return None,
-            Err(_) => {
-                is_sound = false;
-                break;
-            }
-        }
+        };
+        let Some(FoldResult { log_densities: of_fold, fitted }) = result else {
+            is_sound = false;
+            break;
+        };
+        log_densities.extend(of_fold);
+        first = first.or(fitted);
     }
     let tried = Tried {
         name: candidate.to_string(),
@@ -181,15 +189,16 @@ pub(crate) fn judge(
     Some(Trial { candidate: candidate.clone(), tried, log_densities, fitted: first })
 }
 
-/// The model of a fold and the log densities of its judges.
-fn on_fold(
-    candidate: &Candidate,
-    fold: &Fold,
-    training: Training,
-    stop: &AtomicBool,
-) -> Result<Option<(Fitted, Vec<f64>)>> {
+/// What a candidate shows on a fold.
+fn on_fold(candidate: &Candidate, fold: &Fold, training: Training, stop: &AtomicBool) -> Result<Option<FoldResult>> {
     let Some(fitted) = train(candidate, &fold.train, training, stop)? else { return Ok(None) };
-    let (x, y): &(Mat, Mat) = &fold.judge;
-    let log_densities = fold.train.model(fitted.clone())?.log_density(x, y)?;
-    Ok(Some((fitted, log_densities)))
+    let (x, y) = &fold.judge;
+    let model = fitted.model.clone();
+    // From an exact GP later trainings take its hyperparameters alone; its factor has the square of the rows.
+    let kept = match candidate {
+        Candidate::Exact { .. } => Fitted { model, factors: Vec::new(), inference: fitted.inference },
+        Candidate::Sparse { .. } | Candidate::Network { .. } => fitted.clone(),
+    };
+    let log_densities = fold.train.model(fitted)?.log_density(x, y)?;
+    Ok(Some(FoldResult { log_densities, fitted: (fold.index == 0).then_some(kept) }))
 }

@@ -5,7 +5,7 @@
 
 use deepgp::likelihood::Likelihood;
 use deepgp::linalg::Mat;
-use deepgp_auto::{Settings, fit};
+use deepgp_auto::{Memory, Settings, fit};
 use deepgp_model::Prepared;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -135,7 +135,8 @@ fn check(quirk: Quirk, rows: usize, x: &Mat, y: &Mat, what: &str) {
     let (own, fresh): (Vec<usize>, Vec<usize>) = (0..x.rows()).partition(|&row| row < rows);
     let data = Prepared::new(x.select_rows(&own), y.select_rows(&own)).unwrap_or_else(|e| panic!("{what}: {e}"));
     let settings = Settings { effort: 0.02, ..Settings::default() };
-    let found = fit(&data, &settings, &AtomicBool::new(false), &|_| ()).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let found = fit(&data, &settings, &Memory::default(), &AtomicBool::new(false), &|_| ())
+        .unwrap_or_else(|e| panic!("{what}: {e}"));
     let model = found.model(&data).unwrap_or_else(|e| panic!("{what}: {e}"));
     let mean = own.iter().map(|&i| y[(i, 0)] / rows as f64).sum::<f64>();
     for (part, margin) in [(&own, TRAINING_MARGIN), (&fresh, FRESH_MARGIN)] {

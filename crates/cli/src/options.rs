@@ -36,16 +36,16 @@ pub struct Options {
     /// Columns whose numbers are names, such as postal codes
     #[arg(long, value_name = "COLS")]
     pub categorical: Option<Names>,
-    /// Choose the model itself: sparse, exact and deep GPs are compared by cross-validation on the training rows, and the best
-    /// are mixed; --time ends the search early
+    /// Choose the model itself, as is done when nothing is said of the network and its training: sparse, exact and deep GPs are
+    /// compared by cross-validation on the training rows, and the best are mixed; --time ends the search early
     #[arg(long, conflicts_with_all = NOT_WITH_AUTO, help_heading = "Automatic")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub auto: bool,
-    /// With --auto: most models in the mixture, 1 for the best alone [default: 5]
-    #[arg(long, value_name = "K", requires = "auto", help_heading = "Automatic")]
+    /// Of a search: most models in the mixture, 1 for the best alone [default: 5]
+    #[arg(long, value_name = "K", help_heading = "Automatic")]
     pub ensemble: Option<usize>,
-    /// With --auto: multiplies all numbers of steps [default: 1]
-    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, requires = "auto", help_heading = "Automatic")]
+    /// Of a search: multiplies all numbers of steps [default: 1]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, help_heading = "Automatic")]
     pub effort: Option<f64>,
     /// The network and its training
     #[command(flatten)]

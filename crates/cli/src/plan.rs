@@ -182,18 +182,21 @@ impl Plan {
     }
 }
 
-/// The settings of a search, if one is asked for.
+/// The settings of a search, if one is asked for or nothing is said of the network and its training.
 fn auto(options: &Options) -> Result<Option<deepgp_auto::Settings>> {
-    if !options.auto {
-        return match (options.ensemble, options.effort) {
-            (None, None) => Ok(None),
-            _ => Err(usage!("'ensemble' and 'effort' need 'auto'")),
-        };
+    let is_open = is_open(&options.model) && options.epochs.is_none();
+    match (options.auto || is_open, options.ensemble, options.effort) {
+        (false, None, None) => Ok(None),
+        (false, ..) => Err(usage!("'ensemble' and 'effort' are for a search, and the network is given")),
+        (true, ..) if !is_open => Err(decides_itself()),
+        (true, ensemble, effort) => search_settings(&options.model, ensemble, effort).map(Some),
     }
-    if options.epochs.is_some() {
-        return Err(decides_itself());
-    }
-    search_settings(&options.model, options.ensemble, options.effort).map(Some)
+}
+
+/// Whether nothing is said of the network and its training.
+fn is_open(model: &ModelOptions) -> bool {
+    let ModelOptions { seed, threads, .. } = model.clone();
+    *model == (ModelOptions { seed, threads, ..ModelOptions::default() })
 }
 
 fn decides_itself() -> anyhow::Error {
@@ -206,8 +209,7 @@ pub fn search_settings(
     ensemble: Option<usize>,
     effort: Option<f64>,
 ) -> Result<deepgp_auto::Settings> {
-    let ModelOptions { seed, threads, .. } = model.clone();
-    if *model != (ModelOptions { seed, threads, ..ModelOptions::default() }) {
+    if !is_open(model) {
         return Err(decides_itself());
     }
     let plain = deepgp_auto::Settings::default();
@@ -217,7 +219,7 @@ pub fn search_settings(
         return Err(usage!("--ensemble must be at least 1"));
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let (seed, threads) = (seed.unwrap_or(plain.seed), threads.unwrap_or(cores));
+    let (seed, threads) = (model.seed.unwrap_or(plain.seed), model.threads.unwrap_or(cores));
     Ok(deepgp_auto::Settings { effort, ensemble, seed, threads })
 }
 
@@ -271,6 +273,7 @@ mod tests {
     #[test]
     fn few_rows_are_all_trained_on() -> Result<()> {
         let plan = plan(|_| {})?;
+        assert!(plan.auto.is_some());
         assert_eq!([49, 50, 1030, 10_000_000].map(|n| plan.n_held_out(n)), [0, 5, 103, 10_000]);
         Ok(())
     }
@@ -282,7 +285,8 @@ mod tests {
         assert!(refused(|o| o.valid = Some(1.0)) && refused(|o| o.valid = Some(f64::NAN)));
         assert!(refused(|o| o.epochs = Some(0.0)) && refused(|o| o.time = Some(Seconds(0.0))));
         assert!(refused(|o| o.model.alpha = Some(0.0)) && refused(|o| o.model.lr = Some(-1.0)));
-        assert!(refused(|o| (o.auto, o.model.alpha) = (true, Some(0.5))) && refused(|o| o.ensemble = Some(2)));
+        assert!(refused(|o| (o.auto, o.model.alpha) = (true, Some(0.5))));
+        assert!(refused(|o| (o.model.iters, o.ensemble) = (Some(5), Some(2))));
         assert!(refused(|o| (o.auto, o.ensemble) = (true, Some(0))));
         assert!(refused(|o| (o.auto, o.effort) = (true, Some(-1.0))));
         assert!(refused(|o| o.model.batch = Some(0)) && refused(|o| o.model.threads = Some(0)));

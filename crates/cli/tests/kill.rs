@@ -109,6 +109,36 @@ fn an_interrupt_saves_everything_and_says_how_to_go_on() {
 }
 
 #[cfg(unix)]
+#[test]
+fn an_interrupted_search_goes_on() {
+    let f = Folder::new("search");
+    f.write("homes.csv", homes(160));
+    let start = "fit homes.csv --target price --effort 0.05 --seed 4 --threads 1";
+    f.run(&format!("{start} --out whole.deepgp --quiet")).ok();
+    assert!(!f.path("whole.deepgp.checkpoint").exists());
+    let child = f.command(start).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a child");
+    let began = Instant::now();
+    while !f.path("model.deepgp.checkpoint").exists() && began.elapsed().as_secs() < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    interrupt(child.id());
+    let done = child.wait_with_output().expect("its end");
+    let err = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(130), "{err}");
+    assert!(err.contains("go on with: deepgp fit --resume model.deepgp.checkpoint"), "{err}");
+    f.run("show model.deepgp").ok();
+    f.write("other.csv", homes(160).replace("60", "61"));
+    let other = f.run("fit other.csv --resume model.deepgp.checkpoint --quiet");
+    assert!(other.complaint().starts_with("other.csv is not the table that the search began with"), "{other:#?}");
+    f.run("fit --resume model.deepgp.checkpoint --dry-run").ok();
+    let resumed = f.run("fit --resume model.deepgp.checkpoint").ok();
+    assert!(resumed.err.contains("going on after"), "{resumed:#?}");
+    assert!(load(&f.path("model.deepgp")) == load(&f.path("whole.deepgp")));
+    assert!(!f.path("model.deepgp.checkpoint").exists());
+}
+
+#[cfg(unix)]
 fn interrupt(id: u32) {
     let sent = std::process::Command::new("kill").args(["-INT", &id.to_string()]).status();
     assert!(sent.expect("kill").success());

@@ -34,6 +34,8 @@ pub enum Kind {
     Model,
     /// A run that can be resumed.
     Checkpoint,
+    /// A search for a model that can be taken up again.
+    Search,
 }
 
 impl Kind {
@@ -41,6 +43,7 @@ impl Kind {
         match self {
             Kind::Model => *b"MODL",
             Kind::Checkpoint => *b"CKPT",
+            Kind::Search => *b"SRCH",
         }
     }
 
@@ -54,6 +57,7 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Kind::Model => "model file",
             Kind::Checkpoint => "checkpoint of an unfinished run",
+            Kind::Search => "checkpoint of an unfinished search",
         })
     }
 }
@@ -206,7 +210,8 @@ fn open(bytes: &[u8]) -> Result<Opened<'_>, FormatError> {
     if stored != computed {
         return Err(FormatError::Corrupted { stored, computed });
     }
-    let Some(kind) = [Kind::Model, Kind::Checkpoint].into_iter().find(|kind| covered[8..12] == kind.code()) else {
+    let kinds = [Kind::Model, Kind::Checkpoint, Kind::Search];
+    let Some(kind) = kinds.into_iter().find(|kind| covered[8..12] == kind.code()) else {
         let what = format!("it is of the unknown kind \"{}\"", covered[8..12].escape_ascii());
         return Err(FormatError::Invalid { what });
     };

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  0  magic       89 'D' 'G' 'P' 0D 0A 1A 0A
-//!  8  kind        "MODL" or "CKPT"
+//!  8  kind        "MODL", "CKPT" or "SRCH"
 //! 12  version     u32, little endian like everything here
 //! 16  H           u64, bytes of JSON, a multiple of 8
 //! 24  F           u64, count of float64

@@ -5,6 +5,7 @@ use crate::plan::search_settings;
 use anyhow::{Context, Result, bail, ensure};
 use deepgp::linalg::Mat;
 use deepgp::train::Termination;
+use deepgp_auto::Memory;
 use deepgp_data::{Table, read_splits, train_test};
 use deepgp_model::{Config, Model, Prepared, Scores};
 use serde_json::{Map, Value};
@@ -62,7 +63,7 @@ fn train_on(args: &Splits, x: Mat, y: Mat, config: &Config) -> Result<(Model, Ma
     if args.auto {
         let settings = search_settings(&args.model, None, args.effort)?;
         let data = Prepared::new(x, y)?;
-        let found = deepgp_auto::fit(&data, &settings, &AtomicBool::new(false), &|_| ())?;
+        let found = deepgp_auto::fit(&data, &settings, &Memory::default(), &AtomicBool::new(false), &|_| ())?;
         let members: Vec<(f64, &str)> =
             found.tried.iter().filter(|t| t.weight > 0.0).map(|t| (t.weight, t.name.as_str())).collect();
         let told =

@@ -1,15 +1,20 @@
-//! `deepgp fit --auto`: lets a search choose the model.
+//! `deepgp fit` where the network is not given: lets a search choose the model.
 
 use super::data::TrainingData;
 use super::result::Trained;
 use super::watch::Ending;
+use crate::options::Options;
+use crate::out::note;
 use crate::plan::{Length, Plan};
 use crate::words::{number, plural};
 use anyhow::Result;
 use deepgp::train::Termination;
-use deepgp_auto::Settings;
-use deepgp_model::{Record, Tried};
+use deepgp_auto::{Memory, Settings};
+use deepgp_io::{FileError, FormatError, Kind};
+use deepgp_model::{Preprocessing, Record, Tried};
+use serde::{Deserialize, Serialize};
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -17,28 +22,91 @@ use std::time::{Duration, Instant};
 /// Share of the time for the search; the rest is for the last training.
 const SEARCH_SHARE: f64 = 0.7;
 
+/// An interrupted search, as it is stored: owned when it is read, borrowed when it is written.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StoredSearch<P = Preprocessing, M = Memory> {
+    /// What was asked for.
+    pub plan: Options,
+    /// From a table to numbers and back.
+    pub preprocessing: P,
+    /// Training rows.
+    pub rows: usize,
+    /// Seconds so far.
+    pub seconds: f64,
+    /// What has been found out.
+    pub memory: M,
+}
+
+impl StoredSearch {
+    /// Reads a search; what it has found out is checked where it is used.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        let search: Self = deepgp_io::load(path, Kind::Search)?;
+        let schema = &search.preprocessing.schema;
+        match search.preprocessing.check(schema.n_features(), schema.targets().len()) {
+            Ok(()) => Ok(search),
+            Err(error) => {
+                let source = FormatError::Invalid { what: error.to_string() };
+                Err(FileError::Format { path: path.into(), source })
+            }
+        }
+    }
+}
+
+/// What a search knows already: nothing at first.
+#[derive(Debug, Default)]
+pub struct Before {
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// What was found out.
+    pub memory: Memory,
+}
+
 /// Searches on the training rows and scores the answer on those held out.
 pub fn search(
     plan: &Plan,
     data: &TrainingData,
     settings: &Settings,
+    before: &Before,
     stop: &AtomicBool,
     quiet: bool,
 ) -> Result<Trained> {
     let (began, late) = (Instant::now(), AtomicBool::new(false));
     let (done, is_done) = channel::<()>();
+    let seconds = || before.seconds + began.elapsed().as_secs_f64();
+    let keep = || match plan.checkpoint_path() {
+        Some(path) => {
+            let (preprocessing, rows) = (&data.preprocessing, data.n_train());
+            let memory = &before.memory;
+            let stored = StoredSearch { plan: plan.options(), preprocessing, rows, seconds: seconds(), memory };
+            deepgp_io::save(&path, Kind::Search, &stored)
+        }
+        None => Ok(()),
+    };
+    // Before anything is written: what was found out with other data must not be lost.
+    before.memory.bind(&data.prepared, settings)?;
+    // To find out now, and not in an hour, that the folder cannot be written to.
+    keep()?;
     let found = std::thread::scope(|scope| {
-        if let Length::Time(seconds) = plan.length {
+        if let Length::Time(limit) = plan.length {
             let late = &late;
             scope.spawn(move || {
-                let limit = Duration::from_secs_f64(SEARCH_SHARE * seconds);
+                let limit = Duration::from_secs_f64(SEARCH_SHARE * limit);
                 if is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
                     late.store(true, Ordering::Relaxed);
                     stop.store(true, Ordering::Relaxed);
                 }
             });
         }
-        let found = deepgp_auto::fit(&data.prepared, settings, stop, &|tried| tell(quiet, tried));
+        let found = deepgp_auto::fit(&data.prepared, settings, &before.memory, stop, &|tried| {
+            tell(quiet, tried);
+            // A disk that is full for a moment does not end a long search.
+            if let Err(error) = keep() {
+                note(quiet, &format!("no checkpoint: {:#}", anyhow::Error::new(error)));
+            }
+        });
         drop(done);
         found
     })?;
@@ -47,12 +115,17 @@ pub fn search(
         (true, true) => Some(Ending::Time),
         (true, false) => Some(Ending::Signal),
     };
+    if ending == Some(Ending::Signal) {
+        keep()?;
+    }
     let mut record = Record::new(found.config, data.n_train());
+    record.date = crate::words::now();
     record.steps = record.config.train.iterations;
-    record.seconds = began.elapsed().as_secs_f64();
+    record.seconds = seconds();
     record.termination = Some(if ending.is_some() { Termination::Stopped } else { Termination::Iterations });
     record.tried = found.tried;
-    Trained::of(data, found.members, record, ending, Termination::Iterations)
+    let end = if ending.is_some() { Termination::Stopped } else { Termination::Iterations };
+    Trained::of(data, found.members, record, ending, end)
 }
 
 /// A line for each model that was tried.

@@ -7,6 +7,7 @@ mod result;
 mod watch;
 
 pub use auto::summary;
+use auto::{Before, StoredSearch};
 pub use result::{Trained, kinds};
 
 use crate::args::Fit;
@@ -20,7 +21,7 @@ use anyhow::{Context, Result, bail};
 use data::{TrainingData, learn};
 use deepgp::train::Termination;
 use deepgp_data::{Schema, Source};
-use deepgp_io::remove_leftovers;
+use deepgp_io::{FileError, FormatError, Kind, remove_leftovers};
 use deepgp_model::{Checkpoint, Record};
 use serde_json::json;
 use std::path::Path;
@@ -28,8 +29,39 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use watch::{Ending, Watch};
 
-/// An interrupted run, as it is stored.
-type Stored = Checkpoint<Options>;
+/// What was interrupted, as it is stored.
+enum Stored {
+    /// The training of a network.
+    Run(Box<Checkpoint<Options>>),
+    /// A search for one.
+    Search(Box<StoredSearch>),
+}
+
+impl Stored {
+    fn load(path: &Path) -> Result<Self, FileError> {
+        match Checkpoint::load(path) {
+            Err(FileError::Format { source: FormatError::WrongKind { found: Kind::Search, .. }, .. }) => {
+                StoredSearch::load(path).map(|search| Self::Search(Box::new(search)))
+            }
+            run => run.map(|run| Self::Run(Box::new(run))),
+        }
+    }
+
+    fn plan(&mut self) -> &mut Options {
+        match self {
+            Self::Run(run) => &mut run.plan,
+            Self::Search(search) => &mut search.plan,
+        }
+    }
+
+    /// Columns, and training rows.
+    fn table(&self) -> (&Schema, usize) {
+        match self {
+            Self::Run(run) => (&run.preprocessing.schema, run.record.rows),
+            Self::Search(search) => (&search.preprocessing.schema, search.rows),
+        }
+    }
+}
 
 /// Learns a model, or says how it would; returns the exit code.
 pub fn run(args: Fit) -> Result<u8> {
@@ -47,7 +79,8 @@ pub fn run(args: Fit) -> Result<u8> {
     check_out(&plan)?;
     let stop = Arc::new(AtomicBool::new(false));
     let trained = match stored {
-        Some(stored) => go_on(&mut plan, &source, stored, &stop, args.quiet)?,
+        Some(Stored::Run(run)) => go_on(&mut plan, &source, *run, &stop, args.quiet)?,
+        Some(Stored::Search(search)) => search_on(&mut plan, &source, *search, &stop, args.quiet)?,
         None => begin(&mut plan, &source, &stop, args.quiet)?,
     };
     trained.saved.save(&plan.out)?;
@@ -67,14 +100,17 @@ pub fn run(args: Fit) -> Result<u8> {
     }
     if is_interrupted {
         let hint = match plan.checkpoint_path() {
-            _ if plan.auto.is_some() => "the best model so far was saved; a search cannot be resumed".to_owned(),
             Some(path) if plan.data.as_os_str() == "-" => {
                 format!("pipe the same table again to go on: deepgp fit - --resume {}", path.display())
             }
             Some(path) => format!("go on with: deepgp fit --resume {}", path.display()),
             None => "without checkpoints it cannot be resumed".to_owned(),
         };
-        note(args.quiet, &format!("interrupted after {}; {hint}", plural(trained.saved.record.steps, "step")));
+        let after = match trained.saved.record.tried.len() {
+            0 => plural(trained.saved.record.steps, "step"),
+            trials => plural(trials, "trial"),
+        };
+        note(args.quiet, &format!("interrupted after {after}; {hint}"));
         return Ok(INTERRUPTED);
     }
     if !args.json {
@@ -108,20 +144,22 @@ fn resumed(options: &Options, file: Option<&Path>) -> Result<(Plan, Stored)> {
         bail!("there is no checkpoint {}; name it: deepgp fit --resume FILE", path.display());
     }
     let mut stored = Stored::load(&path)?;
-    stored.plan.data = options.data.clone().or(stored.plan.data);
-    stored.plan.out = options.out.clone().or(stored.plan.out);
-    stored.plan.checkpoint = options.checkpoint.or(stored.plan.checkpoint);
-    if let Some(threads) = options.model.threads {
-        stored.plan.model.threads = Some(threads);
-    }
-    let plan = Plan::resolve(&stored.plan).with_context(|| format!("{} makes no sense", path.display()))?;
+    let given = stored.plan();
+    given.data = options.data.clone().or(given.data.take());
+    given.out = options.out.clone().or(given.out.take());
+    given.checkpoint = options.checkpoint.or(given.checkpoint);
+    given.model.threads = options.model.threads.or(given.model.threads);
+    let plan = Plan::resolve(given).with_context(|| format!("{} makes no sense", path.display()))?;
     Ok((plan, stored))
 }
 
 /// Says what would be done.
 fn dry_run(plan: &mut Plan, source: &Source, stored: Option<&Stored>, json: bool) -> Result<u8> {
     let (schema, n_rows) = match stored {
-        Some(stored) => (stored.preprocessing.schema.clone(), stored.record.rows),
+        Some(stored) => {
+            let (schema, rows) = stored.table();
+            (schema.clone(), rows)
+        }
         None => {
             let (schema, n_rows, found) = learn(plan, source)?;
             notices(false, &found);
@@ -219,7 +257,7 @@ pub fn train_on(
         if signals.is_some() {
             listen(&stop)?;
         }
-        return auto::search(plan, &data, settings, &stop, quiet);
+        return auto::search(plan, &data, settings, &Before::default(), &stop, quiet);
     }
     let mut trainer = data.prepared.trainer(&plan.config)?;
     let record = Record::new(plan.config.clone(), data.n_train());
@@ -235,8 +273,32 @@ pub fn train_on(
     Trained::new(&data, watch, &outcome, trainer.fitted())
 }
 
+/// A search that was interrupted.
+fn search_on(
+    plan: &mut Plan,
+    source: &Source,
+    stored: StoredSearch,
+    stop: &Arc<AtomicBool>,
+    quiet: bool,
+) -> Result<Trained> {
+    let StoredSearch { preprocessing, seconds, memory, .. } = stored;
+    note(quiet, &format!("going on after {}", plural(memory.len(), "training")));
+    let data = TrainingData::read_again(plan, source, preprocessing).map_err(|e| placed(e, source))?;
+    plan.settle(data.n_train());
+    let Some(settings) = &plan.auto else { bail!("the checkpoint of a search is not that of a given network") };
+    listen(stop)?;
+    auto::search(plan, &data, settings, &Before { seconds, memory }, stop, quiet)
+        .with_context(|| format!("{} is not the table that the search began with", source.label().display()))
+}
+
 /// A run that was interrupted.
-fn go_on(plan: &mut Plan, source: &Source, stored: Stored, stop: &Arc<AtomicBool>, quiet: bool) -> Result<Trained> {
+fn go_on(
+    plan: &mut Plan,
+    source: &Source,
+    stored: Checkpoint<Options>,
+    stop: &Arc<AtomicBool>,
+    quiet: bool,
+) -> Result<Trained> {
     let Checkpoint { preprocessing, snapshot, best, record, .. } = stored;
     note(quiet, &format!("going on after step {}", count(snapshot.step())));
     let data = TrainingData::read_again(plan, source, preprocessing).map_err(|e| placed(e, source))?;

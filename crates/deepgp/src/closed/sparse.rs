@@ -33,8 +33,9 @@ use crate::special::LN_2PI;
 use crate::train::Fitted;
 use rayon::prelude::*;
 
-/// Rows of a block.
+/// Rows of a block, and blocks that are worked on at a time.
 const BLOCK: usize = 512;
+const BLOCKS_AT_A_TIME: usize = 16;
 
 /// Maximises the evidence over hyperparameters and inducing inputs, from those of a network with one layer. Blocks of rows
 /// run on the threads of the surrounding pool; the result does not depend on their number.
@@ -44,11 +45,10 @@ const BLOCK: usize = 512;
 pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, alpha: f64, max_evaluations: usize) -> Result<ClosedFit> {
     check(start, x, y, alpha)?;
     let mut gp = start.clone();
-    let blocks = blocks(x, y);
     let moves = all_but(&gp, &[]);
     let (log_evidence, evaluations) =
-        maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence_of(gp, &blocks, alpha))?;
-    Ok(ClosedFit { fitted: posterior_of(gp, &blocks, alpha)?, log_evidence, evaluations })
+        maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence_of(gp, Rows { x, y }, alpha))?;
+    Ok(ClosedFit { fitted: posterior_of(gp, Rows { x, y }, alpha)?, log_evidence, evaluations })
 }
 
 /// The posterior at given hyperparameters and inducing inputs.
@@ -57,7 +57,7 @@ pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, alpha: f64, max_evaluations: usize)
 /// As [`fit`].
 pub fn posterior(gp: DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<Fitted> {
     check(&gp, x, y, alpha)?;
-    posterior_of(gp, &blocks(x, y), alpha)
+    posterior_of(gp, Rows { x, y }, alpha)
 }
 
 fn check(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<()> {
@@ -69,8 +69,8 @@ fn check(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<()> {
     gp.check_data(x, y)
 }
 
-fn posterior_of(gp: DeepGp, blocks: &[Block], alpha: f64) -> Result<Fitted> {
-    let (projection, factors, _) = first_pass(&gp, blocks, alpha)?;
+fn posterior_of(gp: DeepGp, rows: Rows<'_>, alpha: f64) -> Result<Fitted> {
+    let (projection, factors, _) = first_pass(&gp, rows, alpha)?;
     // A predictor has to factor K_zz in the same way. Engines know no α of 0.
     let alpha = alpha.max(LEAST_ALPHA);
     let inference = InferSettings { alpha, jitter: projection.chol.jitter().0, ..InferSettings::default() };
@@ -82,18 +82,27 @@ fn posterior_of(gp: DeepGp, blocks: &[Block], alpha: f64) -> Result<Fitted> {
 /// # Errors
 /// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite), and as [`fit`] for the network.
 pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<(f64, Vec<f64>)> {
-    log_evidence_of(gp, &blocks(x, y), alpha)
+    log_evidence_of(gp, Rows { x, y }, alpha)
 }
 
-/// Rows of inputs and targets that are worked on together.
-struct Block {
-    x: Mat,
-    y: Mat,
+/// The data, taken a block of rows at a time.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    x: &'a Mat,
+    y: &'a Mat,
 }
 
-fn blocks(x: &Mat, y: &Mat) -> Vec<Block> {
-    let rows: Vec<usize> = (0..x.rows()).collect();
-    rows.chunks(BLOCK).map(|rows| Block { x: x.select_rows(rows), y: y.select_rows(rows) }).collect()
+impl Rows<'_> {
+    /// Results of all blocks, added up by `add` in order. Blocks run in parallel, few enough at a time that their results do not
+    /// fill the memory.
+    fn sum<T: Send>(&self, of_block: impl Fn(&Mat, &Mat) -> T + Sync, mut add: impl FnMut(T)) {
+        let rows: Vec<usize> = (0..self.x.rows()).collect();
+        let blocks: Vec<&[usize]> = rows.chunks(BLOCK).collect();
+        for some in blocks.chunks(BLOCKS_AT_A_TIME) {
+            let block = |rows: &&[usize]| of_block(&self.x.select_rows(rows), &self.y.select_rows(rows));
+            some.par_iter().map(block).collect::<Vec<T>>().into_iter().for_each(&mut add);
+        }
+    }
 }
 
 /// K_zz and its factor.
@@ -140,12 +149,12 @@ fn log_excess(alpha: f64, x: f64) -> f64 {
 }
 
 /// (Λ, η) per output, and the part of the log evidence that is a sum over rows.
-fn first_pass(gp: &DeepGp, blocks: &[Block], alpha: f64) -> Result<(Projection, Vec<Factor>, f64)> {
+fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(Projection, Vec<Factor>, f64)> {
     let projection = Projection::new(gp)?;
     let (layer, noise) = parts(gp)?;
     let m = layer.z.rows();
-    let of_block = |block: &Block| {
-        let Projected { t, open, .. } = projection.of(gp, &block.x);
+    let of_block = |x: &Mat, y: &Mat| {
+        let Projected { t, open, .. } = projection.of(gp, x);
         let (mut scaled, mut total) = (Mat::default(), 0.0);
         let factor = |(d, &noise_var): (usize, &f64)| {
             let s = |n: usize| noise_var + alpha * open[n];
@@ -154,7 +163,7 @@ fn first_pass(gp: &DeepGp, blocks: &[Block], alpha: f64) -> Result<(Projection, 
             let mut factor = Factor::zeros(m);
             product(&mut factor.precision, false, Left::transposed(&t, Part::Full), (&scaled, Part::Full), Part::Upper);
             for n in 0..t.rows() {
-                let y = block.y[(n, d)];
+                let y = y[(n, d)];
                 crate::linalg::axpy(y, scaled.row(n), &mut factor.linear);
                 total -= 0.5 * (LN_2PI + s(n).ln() + y * y / s(n));
                 total -= 0.5 * (1.0 - alpha) * log_excess(alpha, open[n] / noise_var);
@@ -164,19 +173,18 @@ fn first_pass(gp: &DeepGp, blocks: &[Block], alpha: f64) -> Result<(Projection, 
         let factors: Vec<Factor> = noise.noise_var.iter().enumerate().map(factor).collect();
         (factors, total)
     };
-    let parts: Vec<(Vec<Factor>, f64)> = blocks.par_iter().map(of_block).collect();
     let mut factors = vec![Factor::zeros(m); noise.noise_var.len()];
     let mut total = 0.0;
-    for (of_block, of_rows) in &parts {
+    rows.sum(of_block, |(of_block, of_rows)| {
         total += of_rows;
-        factors.iter_mut().zip(of_block).for_each(|(sum, factor)| sum.add_scaled(1.0, factor));
-    }
+        factors.iter_mut().zip(&of_block).for_each(|(sum, factor)| sum.add_scaled(1.0, factor));
+    });
     factors.iter_mut().for_each(|factor| mirror(&mut factor.precision, Part::Upper));
     Ok((projection, factors, total))
 }
 
-fn log_evidence_of(gp: &DeepGp, blocks: &[Block], alpha: f64) -> Result<(f64, Vec<f64>)> {
-    let (projection, factors, mut total) = first_pass(gp, blocks, alpha)?;
+fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(f64, Vec<f64>)> {
+    let (projection, factors, mut total) = first_pass(gp, rows, alpha)?;
     let (layer, noise) = parts(gp)?;
     let m = layer.z.rows();
     // S and μ per output.
@@ -189,8 +197,8 @@ fn log_evidence_of(gp: &DeepGp, blocks: &[Block], alpha: f64) -> Result<(f64, Ve
         total += 0.5 * (dot(&factor.linear, &mu) - precision.log_det());
         posteriors.push((s, mu));
     }
-    let of_block = |block: &Block| {
-        let Projected { k, t, open } = projection.of(gp, &block.x);
+    let of_block = |x: &Mat, y: &Mat| {
+        let Projected { k, t, open } = projection.of(gp, x);
         let rows = t.rows();
         let (mut t_bar, mut open_bar, mut noise_bar) = (Mat::zeros(rows, m), vec![0.0; rows], Vec::new());
         let mut s_t = Mat::default();
@@ -199,7 +207,7 @@ fn log_evidence_of(gp: &DeepGp, blocks: &[Block], alpha: f64) -> Result<(f64, Ve
             let mut bar = 0.0;
             for n in 0..rows {
                 let var = noise_var + alpha * open[n];
-                let a = (block.y[(n, d)] - dot(t.row(n), mu)) / var;
+                let a = (y[(n, d)] - dot(t.row(n), mu)) / var;
                 let c = 1.0 / var - dot(s_t.row(n), t.row(n)) / (var * var);
                 open_bar[n] += 0.5 * (alpha * (a * a - c) - (1.0 - alpha) / var);
                 bar += 0.5 * (a * a - c + (1.0 - alpha) * open[n] / (var * noise_var));
@@ -216,20 +224,19 @@ fn log_evidence_of(gp: &DeepGp, blocks: &[Block], alpha: f64) -> Result<(f64, Ve
         product(&mut k_bar, false, Left::plain(&t_bar, Part::Full), (projection.chol.l_inv(), Part::Lower), Part::Full);
         product(&mut phi, false, Left::transposed(&t_bar, Part::Full), (&t, Part::Full), Part::Lower);
         let mut sums = PsiSums::without_pairs(m, layer.z.cols(), layer.kernel.n_params());
-        layer.kernel.cross_prepared_adjoint(&projection.tables, &block.x, &k, &mut k_bar, &mut sums);
+        layer.kernel.cross_prepared_adjoint(&projection.tables, x, &k, &mut k_bar, &mut sums);
         for (n, open_bar) in open_bar.iter().enumerate() {
-            layer.kernel.diag_adjoint(block.x.row(n), *open_bar, None, &mut sums.grad.params);
+            layer.kernel.diag_adjoint(x.row(n), *open_bar, None, &mut sums.grad.params);
         }
         (sums, phi, noise_bar)
     };
-    let parts: Vec<(PsiSums, Mat, Vec<f64>)> = blocks.par_iter().map(of_block).collect();
     let (mut gradient, mut phi) = (Gradient::zeros(gp), Mat::zeros(m, m));
     let mut sums = PsiSums::without_pairs(m, layer.z.cols(), layer.kernel.n_params());
-    for (of_rows, of_block, noise_bar) in &parts {
-        sums.add(of_rows);
-        phi.add_scaled(-1.0, of_block);
-        gradient.likelihood.iter_mut().zip(noise_bar).for_each(|(sum, bar)| *sum += bar);
-    }
+    rows.sum(of_block, |(of_rows, of_block, noise_bar)| {
+        sums.add(&of_rows);
+        phi.add_scaled(-1.0, &of_block);
+        gradient.likelihood.iter_mut().zip(&noise_bar).for_each(|(sum, bar)| *sum += bar);
+    });
     layer.kernel.finish(&projection.tables, &sums, &mut gradient.layers[0].kernel);
     let mut k_bar = Mat::default();
     projection.chol.adjoint_whitened(&mut phi, &mut Mat::default(), &mut k_bar);
