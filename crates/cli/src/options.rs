@@ -350,8 +350,14 @@ mod tests {
     #[test]
     fn help_tells_the_true_defaults() -> Result<()> {
         let command = Options::augment_args(Command::new("fit"));
-        let plan = crate::plan::Plan::resolve(&Options { data: Some("t.csv".into()), ..Options::default() })?;
-        let settings = serde_json::to_value(plan.options())?;
+        // Of a search, and of a network that is given.
+        let search = Options { data: Some("t.csv".into()), ..Options::default() };
+        let mut given = search.clone();
+        given.model.iters = Some(Config::default().train.iterations);
+        let resolved = |options: &Options| -> Result<serde_json::Value> {
+            Ok(serde_json::to_value(crate::plan::Plan::resolve(options)?.options())?)
+        };
+        let (search, given) = (resolved(&search)?, resolved(&given)?);
         let mut told = 0;
         for argument in command.get_arguments() {
             let (Some(name), Some(help)) = (argument.get_long(), argument.get_help()) else { continue };
@@ -363,15 +369,16 @@ mod tests {
             else {
                 continue;
             };
-            let expected = match &settings[name] {
+            let setting = if given[name].is_null() { &search[name] } else { &given[name] };
+            let expected = match setting {
                 serde_json::Value::Null => continue,
                 serde_json::Value::String(text) => text.clone(),
                 serde_json::Value::Array(list) => list.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
                 value => value.to_string(),
             };
-            let free = ["damping", "threads"].contains(&name);
+            let (free, whole) = (["damping", "threads"].contains(&name), expected.trim_end_matches(".0"));
             assert!(
-                free || default == expected || default == format!("{}s", expected.trim_end_matches(".0")),
+                free || [expected.as_str(), whole, &format!("{whole}s")].contains(&default.as_str()),
                 "--{name}: {default} is {expected}"
             );
             told += 1;

@@ -52,6 +52,20 @@ pub enum Notice {
         /// The value.
         value: f64,
     },
+    /// Rows have the inputs of earlier rows.
+    RepeatedInputs {
+        /// How many.
+        count: u64,
+        /// Of how many.
+        rows: u64,
+    },
+    /// A target takes a few whole numbers only.
+    WholeTarget {
+        /// The target.
+        column: String,
+        /// How many different ones.
+        different: usize,
+    },
     /// A column has missing values in the training data; an indicator feature tells where.
     MissingInTraining {
         /// The column.
@@ -93,6 +107,16 @@ impl Display for Notice {
                 write!(f, "column {column:?} left out: its text is different in every row, such as {example:?}")
             }
             Self::ConstantTarget { column, value } => write!(f, "the target {column:?} is always {value}"),
+            Self::RepeatedInputs { count, rows } => {
+                write!(
+                    f,
+                    "{count} of {rows} rows have the same inputs as an earlier row; scores on rows with a twin flatter"
+                )
+            }
+            Self::WholeTarget { column, different } => write!(
+                f,
+                "the target {column:?} takes {different} whole numbers only; it is predicted as any other number"
+            ),
             Self::MissingInTraining { column, count } => {
                 write!(f, "column {column:?} is missing in {}; the feature \"{column}=NA\" tells where", rows(*count))
             }

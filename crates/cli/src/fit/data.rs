@@ -3,6 +3,7 @@
 use crate::fault::usage;
 use crate::plan::Plan;
 use anyhow::Result;
+use deepgp::init::distinct_rows;
 use deepgp::linalg::Mat;
 use deepgp_data::{Notice, Reader, Schema, Source, Targets};
 use deepgp_model::{Prepared, Preprocessing, Range};
@@ -10,6 +11,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeSet;
 
+/// Most rows that are compared with each other, which takes memory for each.
+const MOST_COMPARED: usize = 200_000;
+/// Most different whole numbers that are worth a word, and how large they may be.
+const MOST_DIFFERENT: usize = 20;
+const MOST_WHOLE: f64 = 1e9;
 /// Most held-out rows that are looked at while training.
 const LOOKED_AT: usize = 1000;
 
@@ -42,8 +48,9 @@ impl TrainingData {
     ///
     /// # Errors
     /// What is wrong with the table.
-    pub fn read(plan: &Plan, source: &Source, schema: Schema, notices: Vec<Notice>) -> Result<Self> {
+    pub fn read(plan: &Plan, source: &Source, schema: Schema, mut notices: Vec<Notice>) -> Result<Self> {
         let (rows, held_out) = split(plan, source, &schema)?;
+        notices.extend(peculiarities(&rows, schema.targets()));
         let ranges = Range::of_columns(&rows.x);
         let prepared = Prepared::new(rows.x, rows.y)?;
         let (inputs, targets) = (prepared.inputs().clone(), prepared.targets().clone());
@@ -97,6 +104,25 @@ fn split(plan: &Plan, source: &Source, schema: &Schema) -> Result<(Rows, Rows)> 
     Ok((Rows { x, y }, held_out))
 }
 
+/// What is remarkable about the training rows: repeated inputs, and targets that are a few whole numbers.
+fn peculiarities(rows: &Rows, targets: &[String]) -> Vec<Notice> {
+    if rows.len() > MOST_COMPARED {
+        return Vec::new();
+    }
+    let (all, different) = (rows.len() as u64, distinct_rows(&rows.x) as u64);
+    let repeated = (different < all).then(|| Notice::RepeatedInputs { count: all - different, rows: all });
+    let whole = targets.iter().enumerate().filter_map(|(d, column)| {
+        let values = rows.y.column(d);
+        let is_whole = values.iter().all(|v| v.fract() == 0.0 && v.abs() < MOST_WHOLE);
+        let different: BTreeSet<i64> =
+            if is_whole { values.iter().map(|v| *v as i64).collect() } else { BTreeSet::new() };
+        let few = 2..=MOST_DIFFERENT.min(rows.len() / 2);
+        few.contains(&different.len())
+            .then(|| Notice::WholeTarget { column: column.clone(), different: different.len() })
+    });
+    repeated.into_iter().chain(whole).collect()
+}
+
 /// Stream of random numbers for the choice of held-out rows; minibatches count up from 0.
 const STREAM: u64 = u64::MAX - 2;
 
@@ -141,6 +167,19 @@ mod tests {
         let mut counts = [0_i32; 50];
         (0..2000).flat_map(|seed| choose(50, 5, seed)).for_each(|row| counts[row] += 1);
         assert!(counts.iter().all(|&c| (c - 200).abs() < 67), "{counts:?}");
+    }
+
+    #[test]
+    fn twins_and_whole_numbers_are_noticed() {
+        let x = Mat::from_fn(60, 2, |i, j| (i % 50 * (j + 1)) as f64);
+        let y = Mat::from_fn(60, 2, |i, d| if d == 0 { (i % 6) as f64 } else { i as f64 });
+        let names = ["quality".to_owned(), "price".to_owned()];
+        let found = peculiarities(&Rows { x: x.clone(), y: y.clone() }, &names);
+        let quality = Notice::WholeTarget { column: "quality".into(), different: 6 };
+        assert_eq!(found, [Notice::RepeatedInputs { count: 10, rows: 60 }, quality]);
+        let x = Mat::from_fn(60, 1, |i, _| i as f64);
+        let half = Mat::from_fn(60, 1, |i, _| i as f64 / 2.0);
+        assert!(peculiarities(&Rows { x, y: half }, &names[1..]).is_empty());
     }
 
     #[test]

@@ -248,7 +248,9 @@ pub fn train_on(
     signals: Option<&Arc<AtomicBool>>,
     quiet: bool,
 ) -> Result<Trained> {
+    let told = found.len();
     let data = TrainingData::read(plan, source, schema, found).map_err(|e| placed(e, source))?;
+    notices(quiet, &data.notices[told..]);
     plan.settle(data.n_train());
     let stop = signals.cloned().unwrap_or_default();
     if let Some(settings) = &plan.auto {

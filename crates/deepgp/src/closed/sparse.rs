@@ -80,7 +80,7 @@ fn posterior_of(gp: DeepGp, rows: Rows<'_>, alpha: f64) -> Result<Fitted> {
 /// The log evidence and its gradient with respect to the unconstrained coordinates.
 ///
 /// # Errors
-/// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite), and as [`fit`] for the network.
+/// [`Error::NotPositiveDefinite`], and as [`fit`] for the network.
 pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<(f64, Vec<f64>)> {
     log_evidence_of(gp, Rows { x, y }, alpha)
 }
