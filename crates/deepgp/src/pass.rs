@@ -10,6 +10,7 @@ use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::param::Parameters;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use std::sync::{Mutex, PoisonError};
 
 /// Number of points in a block.
 pub const BLOCK: usize = 64;
@@ -69,14 +70,16 @@ impl Sums {
 /// Working memory of passes, and the threads that share them.
 #[derive(Debug)]
 pub struct Workspace {
-    /// One for every slot that threads share, or a single one.
-    slots: Vec<Slot>,
+    /// One for every thread, which finds its own in its cache. Nobody ever waits for one.
+    workers: Vec<Mutex<Worker>>,
+    /// One for every slot.
+    slots: Vec<Sums>,
     pool: Option<rayon::ThreadPool>,
 }
 
-/// Working memory of a slot, and the sums of its blocks.
+/// Working memory of a thread.
 #[derive(Debug, Clone)]
-struct Slot {
+struct Worker {
     known: KnownTape,
     random: Vec<RandomTape>,
     /// Points that go up and down together.
@@ -86,7 +89,6 @@ struct Slot {
     var_bar: Mat,
     hidden: Moments,
     hidden_bar: Moments,
-    sums: Sums,
 }
 
 /// Means and variances of a group of points, or their adjoint, points × dimensions each.
@@ -102,7 +104,7 @@ impl Moments {
     }
 }
 
-impl Slot {
+impl Worker {
     fn new(model: &DeepGp) -> Self {
         let width = model.layers()[0].dim_out;
         let upper = &model.layers()[1..];
@@ -116,7 +118,6 @@ impl Slot {
             var_bar: Mat::default(),
             hidden: Moments::zeros(group_size, width),
             hidden_bar: Moments::zeros(group_size, width),
-            sums: Sums::zeros(model),
         }
     }
 }
@@ -126,7 +127,10 @@ impl Workspace {
     /// the number. Should the system refuse threads, the caller's is used.
     pub fn new(model: &DeepGp, threads: usize) -> Self {
         let pool = (threads > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads.min(SLOTS)).build());
-        Self { slots: vec![Slot::new(model)], pool: pool.and_then(Result::ok) }
+        let pool = pool.and_then(Result::ok);
+        let n_workers = pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads);
+        let workers = (0..n_workers).map(|_| Mutex::new(Worker::new(model))).collect();
+        Self { workers, slots: vec![Sums::zeros(model)], pool }
     }
 }
 
@@ -149,39 +153,39 @@ impl Pass<'_> {
     /// Sums over the given rows of `x`, `y`, into `sums`.
     pub fn run(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace, sums: &mut Sums) {
         let used = rows.len().div_ceil(BLOCK).clamp(1, SLOTS);
-        let work = |(s, slot): (usize, &mut Slot)| {
-            slot.sums.clear();
+        let Workspace { workers, slots, pool } = ws;
+        let work = |thread: usize, s: usize, slot: &mut Sums| {
+            let mut worker = workers[thread].lock().unwrap_or_else(PoisonError::into_inner);
+            slot.clear();
             for rows in rows.chunks(BLOCK).skip(s).step_by(SLOTS) {
-                self.block(x, y, rows, slot);
+                self.block(x, y, rows, &mut worker, slot);
             }
         };
-        match &ws.pool {
+        match pool {
             Some(pool) if used > 1 => {
-                while ws.slots.len() < used {
-                    ws.slots.push(Slot::new(self.model));
+                while slots.len() < used {
+                    slots.push(Sums::zeros(self.model));
                 }
-                let slots = &mut ws.slots[..used];
-                pool.install(|| slots.par_iter_mut().enumerate().for_each(work));
-                std::mem::swap(sums, &mut slots[0].sums);
-                slots[1..].iter().for_each(|slot| sums.add(&slot.sums));
+                let slots = &mut slots[..used];
+                let of_pool = |(s, slot): (usize, &mut Sums)| work(rayon::current_thread_index().unwrap_or(0), s, slot);
+                pool.install(|| slots.par_iter_mut().enumerate().for_each(of_pool));
+                std::mem::swap(sums, &mut slots[0]);
+                slots[1..].iter().for_each(|slot| sums.add(slot));
             }
             // One thread works on every slot in the same memory, which stays in cache.
             _ => {
-                let slot = &mut ws.slots[0];
-                std::mem::swap(sums, &mut slot.sums);
-                work((0, slot));
-                std::mem::swap(sums, &mut slot.sums);
+                work(0, 0, sums);
                 for s in 1..used {
-                    work((s, slot));
-                    sums.add(&slot.sums);
+                    work(0, s, &mut slots[0]);
+                    sums.add(&slots[0]);
                 }
             }
         }
     }
 
     /// One block of points, added to the slot's sums.
-    fn block(&self, x: &Mat, y: &Mat, rows: &[usize], slot: &mut Slot) {
-        let Slot { known, random, group_size, x: x_block, mean_bar, var_bar, hidden, hidden_bar, sums } = slot;
+    fn block(&self, x: &Mat, y: &Mat, rows: &[usize], worker: &mut Worker, sums: &mut Sums) {
+        let Worker { known, random, group_size, x: x_block, mean_bar, var_bar, hidden, hidden_bar } = worker;
         let layers = self.model.layers();
         sums.n_points += rows.len();
         x_block.gather_rows(x, rows);
