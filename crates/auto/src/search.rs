@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Steps of a network, for few rows and for many, and evaluations of a GP's evidence, at full effort.
-const STEPS: [f64; 2] = [2000.0, 3000.0];
+const STEPS: [f64; 2] = [2000.0, 5000.0];
 const EVALUATIONS: f64 = 40.0;
 /// Deep GPs that come through the first fold, besides the plain GPs.
 const SURVIVORS: usize = 2;
