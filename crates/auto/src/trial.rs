@@ -124,8 +124,7 @@ fn sparse_gp(data: &Prepared, kernel: KernelChoice, inducing: usize, evaluations
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(u64::MAX);
     let mut start = |m: usize| {
-        let mut config = Candidate::Sparse { kernel, inducing: m }.config(data.x().rows(), 0, seed);
-        config.architecture.n_inducing = m;
+        let config = Candidate::Sparse { kernel, inducing: m }.config(data.x().rows(), 0, seed);
         Ok(network(data.x(), config.noise.likelihood(data.y().cols()), &config.architecture, &mut rng)?.0)
     };
     let small = on_all_rows(&start(FIRST_INDUCING.min(inducing))?, data, evaluations, seed)?;

@@ -80,19 +80,7 @@ fn an_interrupt_saves_everything_and_says_how_to_go_on() {
     f.write("homes.csv", homes(600));
     let start = "fit homes.csv --target price --inducing 10 --iters 3000 --batch 30 --seed 4";
     f.run(&format!("{start} --out whole.deepgp --quiet")).ok();
-    let mut child = f.command(start).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a child");
-    // Training has begun once there is a first checkpoint.
-    let began = Instant::now();
-    while !f.path("model.deepgp.checkpoint").exists() && began.elapsed().as_secs() < 20 {
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-    std::thread::sleep(std::time::Duration::from_millis(60));
-    assert!(child.try_wait().expect("a child").is_none(), "it ended before the interrupt");
-    interrupt(child.id());
-    let done = child.wait_with_output().expect("its end");
-    let err = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(130), "{err}");
-    assert!(err.contains("go on with: deepgp fit --resume model.deepgp.checkpoint"), "{err}");
+    interrupt_after(60, &f, start);
     // What there is so far is a model.
     let steps = f.run("show model.deepgp --json").ok().json()["steps"].as_u64().expect("steps");
     assert!(steps < 3000, "{steps}");
@@ -116,17 +104,7 @@ fn an_interrupted_search_goes_on() {
     let start = "fit homes.csv --target price --effort 0.05 --seed 4 --threads 1";
     f.run(&format!("{start} --out whole.deepgp --quiet")).ok();
     assert!(!f.path("whole.deepgp.checkpoint").exists());
-    let child = f.command(start).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a child");
-    let began = Instant::now();
-    while !f.path("model.deepgp.checkpoint").exists() && began.elapsed().as_secs() < 20 {
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-    std::thread::sleep(std::time::Duration::from_millis(400));
-    interrupt(child.id());
-    let done = child.wait_with_output().expect("its end");
-    let err = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(130), "{err}");
-    assert!(err.contains("go on with: deepgp fit --resume model.deepgp.checkpoint"), "{err}");
+    interrupt_after(400, &f, start);
     f.run("show model.deepgp").ok();
     f.write("other.csv", homes(160).replace("60", "61"));
     let other = f.run("fit other.csv --resume model.deepgp.checkpoint --quiet");
@@ -138,8 +116,21 @@ fn an_interrupted_search_goes_on() {
     assert!(!f.path("model.deepgp.checkpoint").exists());
 }
 
+/// Starts a fit, interrupts it so many milliseconds after its first checkpoint, and expects it to say how to go on.
 #[cfg(unix)]
-fn interrupt(id: u32) {
-    let sent = std::process::Command::new("kill").args(["-INT", &id.to_string()]).status();
+fn interrupt_after(milliseconds: u64, f: &Folder, start: &str) {
+    let mut child = f.command(start).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a child");
+    // Training has begun once there is a first checkpoint.
+    let began = Instant::now();
+    while !f.path("model.deepgp.checkpoint").exists() && began.elapsed().as_secs() < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+    assert!(child.try_wait().expect("a child").is_none(), "it ended before the interrupt");
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.expect("kill").success());
+    let done = child.wait_with_output().expect("its end");
+    let err = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(130), "{err}");
+    assert!(err.contains("go on with: deepgp fit --resume model.deepgp.checkpoint"), "{err}");
 }

@@ -8,7 +8,8 @@ use deepgp::train::Termination;
 use deepgp_auto::Memory;
 use deepgp_data::{Table, read_splits, train_test};
 use deepgp_model::{Config, Model, Prepared, Scores};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::io::{Write, stdout};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -29,15 +30,12 @@ pub fn splits(args: &Splits) -> Result<()> {
         let test = all.get(s).with_context(|| format!("there is no split {s}, only {}", all.len()))?;
         let (train, test) = train_test(x.rows(), test)?;
         let started = Instant::now();
-        let (model, story) = train_on(args, x.select_rows(&train), y.select_rows(&train), &config)?;
+        let (model, training) = train_on(args, x.select_rows(&train), y.select_rows(&train), &config)?;
         let seconds = started.elapsed().as_secs_f64();
         let score = model.score(&x.select_rows(&test), &y.select_rows(&test))?;
-        let mut line = serde_json::json!({
-            "split": s, "rmse": score.rmse, "mean_log_density": score.mean_log_density, "coverage_95": score.coverage_95,
-            "seconds": seconds,
-        });
-        line.as_object_mut().into_iter().for_each(|line| line.extend(story.clone()));
-        writeln!(stdout(), "{line}")?;
+        let Scores { rmse, mean_log_density, coverage_95, .. } = score;
+        let line = Line { split: s, rmse, mean_log_density, coverage_95, seconds, training };
+        writeln!(stdout(), "{}", serde_json::to_string(&line)?)?;
         scores.push(score);
     }
     let mean = |f: fn(&Scores) -> f64| scores.iter().map(f).sum::<f64>() / scores.len() as f64;
@@ -57,23 +55,33 @@ pub fn splits(args: &Splits) -> Result<()> {
     Ok(())
 }
 
+/// What is printed of a split.
+#[derive(Serialize)]
+struct Line {
+    split: usize,
+    rmse: f64,
+    mean_log_density: f64,
+    coverage_95: f64,
+    seconds: f64,
+    #[serde(flatten)]
+    training: Value,
+}
+
 /// A model of the training rows, and what there is to say of its training.
-fn train_on(args: &Splits, x: Mat, y: Mat, config: &Config) -> Result<(Model, Map<String, Value>)> {
-    let story = |value: Value| value.as_object().cloned().unwrap_or_default();
+fn train_on(args: &Splits, x: Mat, y: Mat, config: &Config) -> Result<(Model, Value)> {
     if args.auto {
         let settings = search_settings(&args.model, None, args.effort)?;
         let data = Prepared::new(x, y)?;
         let found = deepgp_auto::fit(&data, &settings, &Memory::default(), &AtomicBool::new(false), &|_| ())?;
         let members: Vec<(f64, &str)> =
             found.tried.iter().filter(|t| t.weight > 0.0).map(|t| (t.weight, t.name.as_str())).collect();
-        let told =
-            serde_json::json!({ "members": members, "judged": found.mean_log_density, "tried": found.tried.len() });
-        return Ok((found.model(&data)?, story(told)));
+        let told = json!({ "members": members, "judged": found.mean_log_density, "tried": found.tried.len() });
+        return Ok((found.model(&data)?, told));
     }
     let (model, outcome) = Model::fit(&x, &y, config, &mut ())?;
     ensure!(outcome.termination != Termination::Diverged, "training diverged");
-    let told = serde_json::json!({
+    let told = json!({
         "energy": outcome.energy, "steps": outcome.steps, "termination": outcome.termination, "events": outcome.n_events,
     });
-    Ok((model, story(told)))
+    Ok((model, told))
 }

@@ -122,9 +122,9 @@ pub fn search(
     record.date = crate::words::now();
     record.steps = record.config.train.iterations;
     record.seconds = seconds();
-    record.termination = Some(if ending.is_some() { Termination::Stopped } else { Termination::Iterations });
-    record.tried = found.tried;
     let end = if ending.is_some() { Termination::Stopped } else { Termination::Iterations };
+    record.termination = Some(end);
+    record.tried = found.tried;
     Trained::of(data, found.members, record, ending, end)
 }
 

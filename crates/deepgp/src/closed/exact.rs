@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::gauss::Factor;
 use crate::infer::Settings as InferSettings;
 use crate::kernel::{Law, PsiTables};
-use crate::layer::Layer;
+use crate::layer::{Inducing, Inputs, Layer};
 use crate::linalg::{Cholesky, Mat, Op, dot, mul};
 use crate::network::{DeepGp, Gradient};
 use crate::special::LN_2PI;
@@ -85,10 +85,7 @@ fn posterior(gp: DeepGp, y: &Mat) -> Result<Fitted> {
     let (layer, noise) = parts(&gp)?;
     let inference = InferSettings::default();
     let n = y.rows();
-    let (mut tables, mut k) = (PsiTables::default(), Mat::default());
-    layer.kernel.prepare_known(&layer.z, &mut tables);
-    layer.kernel.gram(&tables, &mut k);
-    let l = Cholesky::with_jitter(&k, inference.jitter, "K_zz")?.l();
+    let l = Inducing::new(layer, Inputs::Known, inference.jitter)?.chol.l();
     let mut gram = Mat::zeros(n, n);
     mul(&mut gram, &l, Op::T, &l, Op::Id);
     let factor = |d: usize, noise_var: f64| {

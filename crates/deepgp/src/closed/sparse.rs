@@ -21,12 +21,13 @@
 
 use super::{ClosedFit, all_but, maximise, parts};
 use crate::error::{Error, Result};
-use crate::gauss::Factor;
+use crate::gauss::{Factor, Moments};
 use crate::infer::{LEAST_ALPHA, Settings as InferSettings};
-use crate::kernel::{Law, PsiSums, PsiTables};
+use crate::kernel::{Law, PsiSums};
+use crate::layer::{Inducing, InducingScratch, Inputs, Layer};
 use crate::linalg::tile::{Left, Part, product};
 use crate::linalg::transpose::mirror;
-use crate::linalg::{Cholesky, Mat, dot, mul_vec};
+use crate::linalg::{Mat, axpy, dot};
 use crate::network::{DeepGp, Gradient};
 use crate::param::Parameters;
 use crate::special::LN_2PI;
@@ -70,10 +71,10 @@ fn check(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<()> {
 }
 
 fn posterior_of(gp: DeepGp, rows: Rows<'_>, alpha: f64) -> Result<Fitted> {
-    let (projection, factors, _) = first_pass(&gp, rows, alpha)?;
+    let (inducing, factors, _) = first_pass(&gp, rows, alpha)?;
     // A predictor has to factor K_zz in the same way. Engines know no α of 0.
     let alpha = alpha.max(LEAST_ALPHA);
-    let inference = InferSettings { alpha, jitter: projection.chol.jitter().0, ..InferSettings::default() };
+    let inference = InferSettings { alpha, jitter: inducing.chol.jitter().0, ..InferSettings::default() };
     Ok(Fitted { factors: vec![factors], inference, model: gp })
 }
 
@@ -105,15 +106,6 @@ impl Rows<'_> {
     }
 }
 
-/// K_zz and its factor.
-struct Projection {
-    tables: PsiTables,
-    k_zz: Mat,
-    chol: Cholesky,
-    /// L⁻ᵀ.
-    l_inv_t: Mat,
-}
-
 /// k_n, t_n (rows) and d_n of a block.
 struct Projected {
     k: Mat,
@@ -121,25 +113,14 @@ struct Projected {
     open: Vec<f64>,
 }
 
-impl Projection {
-    fn new(gp: &DeepGp) -> Result<Self> {
-        let layer = &gp.layers()[0];
-        let (mut tables, mut k_zz) = (PsiTables::default(), Mat::default());
-        layer.kernel.prepare_known(&layer.z, &mut tables);
-        layer.kernel.gram(&tables, &mut k_zz);
-        let chol = Cholesky::with_jitter(&k_zz, InferSettings::default().jitter, "K_zz")?;
-        let l_inv_t = chol.l_inv().transpose();
-        Ok(Self { tables, k_zz, chol, l_inv_t })
-    }
-
-    fn of(&self, gp: &DeepGp, x: &Mat) -> Projected {
-        let kernel = &gp.layers()[0].kernel;
+impl Projected {
+    fn new(layer: &Layer, inducing: &Inducing, x: &Mat) -> Self {
         let (mut k, mut t) = (Mat::default(), Mat::default());
-        kernel.cross_prepared(&self.tables, x, &mut k);
-        product(&mut t, false, Left::plain(&k, Part::Full), (&self.l_inv_t, Part::Upper), Part::Full);
+        layer.kernel.cross_prepared(&inducing.tables, x, &mut k);
+        product(&mut t, false, Left::plain(&k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
         // Rounding must not make it negative.
-        let open = (0..x.rows()).map(|n| (kernel.diag(x.row(n)) - dot(t.row(n), t.row(n))).max(0.0)).collect();
-        Projected { k, t, open }
+        let open = (0..x.rows()).map(|n| (layer.kernel.diag(x.row(n)) - dot(t.row(n), t.row(n))).max(0.0)).collect();
+        Self { k, t, open }
     }
 }
 
@@ -149,12 +130,12 @@ fn log_excess(alpha: f64, x: f64) -> f64 {
 }
 
 /// (Λ, η) per output, and the part of the log evidence that is a sum over rows.
-fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(Projection, Vec<Factor>, f64)> {
-    let projection = Projection::new(gp)?;
+fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(Inducing, Vec<Factor>, f64)> {
     let (layer, noise) = parts(gp)?;
+    let inducing = Inducing::new(layer, Inputs::Known, InferSettings::default().jitter)?;
     let m = layer.z.rows();
     let of_block = |x: &Mat, y: &Mat| {
-        let Projected { t, open, .. } = projection.of(gp, x);
+        let Projected { t, open, .. } = Projected::new(layer, &inducing, x);
         let (mut scaled, mut total) = (Mat::default(), 0.0);
         let factor = |(d, &noise_var): (usize, &f64)| {
             let s = |n: usize| noise_var + alpha * open[n];
@@ -164,7 +145,7 @@ fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(Projection, Ve
             product(&mut factor.precision, false, Left::transposed(&t, Part::Full), (&scaled, Part::Full), Part::Upper);
             for n in 0..t.rows() {
                 let y = y[(n, d)];
-                crate::linalg::axpy(y, scaled.row(n), &mut factor.linear);
+                axpy(y, scaled.row(n), &mut factor.linear);
                 total -= 0.5 * (LN_2PI + s(n).ln() + y * y / s(n));
                 total -= 0.5 * (1.0 - alpha) * log_excess(alpha, open[n] / noise_var);
             }
@@ -180,30 +161,24 @@ fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(Projection, Ve
         factors.iter_mut().zip(&of_block).for_each(|(sum, factor)| sum.add_scaled(1.0, factor));
     });
     factors.iter_mut().for_each(|factor| mirror(&mut factor.precision, Part::Upper));
-    Ok((projection, factors, total))
+    Ok((inducing, factors, total))
 }
 
 fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(f64, Vec<f64>)> {
-    let (projection, factors, mut total) = first_pass(gp, rows, alpha)?;
+    let (inducing, factors, mut total) = first_pass(gp, rows, alpha)?;
     let (layer, noise) = parts(gp)?;
     let m = layer.z.rows();
-    // S and μ per output.
-    let mut posteriors = Vec::with_capacity(factors.len());
-    for factor in &factors {
-        let mut precision = Cholesky::default();
-        precision.refill_shifted(&factor.precision, 1.0, 1.0, "I + Λ")?;
-        let (s, mut mu) = (precision.inverse(), vec![0.0; m]);
-        mul_vec(&s, Part::Full, &factor.linear, &mut mu);
-        total += 0.5 * (dot(&factor.linear, &mu) - precision.log_det());
-        posteriors.push((s, mu));
-    }
+    let posteriors = factors.iter().map(|factor| factor.moments(1.0)).collect::<Result<Vec<Moments>>>()?;
+    // ½ (ηᵀμ − log|I + Λ|) is φ.
+    total += posteriors.iter().map(|q| q.log_partition).sum::<f64>();
     let of_block = |x: &Mat, y: &Mat| {
-        let Projected { k, t, open } = projection.of(gp, x);
+        let Projected { k, t, open } = Projected::new(layer, &inducing, x);
         let rows = t.rows();
         let (mut t_bar, mut open_bar, mut noise_bar) = (Mat::zeros(rows, m), vec![0.0; rows], Vec::new());
         let mut s_t = Mat::default();
-        for (d, (&noise_var, (s, mu))) in noise.noise_var.iter().zip(&posteriors).enumerate() {
-            product(&mut s_t, false, Left::plain(&t, Part::Full), (s, Part::Full), Part::Full);
+        for (d, (&noise_var, q)) in noise.noise_var.iter().zip(&posteriors).enumerate() {
+            let mu = &q.mean;
+            product(&mut s_t, false, Left::plain(&t, Part::Full), (&q.cov, Part::Full), Part::Full);
             let mut bar = 0.0;
             for n in 0..rows {
                 let var = noise_var + alpha * open[n];
@@ -218,13 +193,13 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(f64, Vec<
             noise_bar.push(bar);
         }
         for (n, open_bar) in open_bar.iter().enumerate() {
-            crate::linalg::axpy(-2.0 * open_bar, t.row(n), t_bar.row_mut(n));
+            axpy(-2.0 * open_bar, t.row(n), t_bar.row_mut(n));
         }
         let (mut k_bar, mut phi) = (Mat::default(), Mat::default());
-        product(&mut k_bar, false, Left::plain(&t_bar, Part::Full), (projection.chol.l_inv(), Part::Lower), Part::Full);
+        product(&mut k_bar, false, Left::plain(&t_bar, Part::Full), (inducing.chol.l_inv(), Part::Lower), Part::Full);
         product(&mut phi, false, Left::transposed(&t_bar, Part::Full), (&t, Part::Full), Part::Lower);
         let mut sums = PsiSums::without_pairs(m, layer.z.cols(), layer.kernel.n_params());
-        layer.kernel.cross_prepared_adjoint(&projection.tables, x, &k, &mut k_bar, &mut sums);
+        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &k, &mut k_bar, &mut sums);
         for (n, open_bar) in open_bar.iter().enumerate() {
             layer.kernel.diag_adjoint(x.row(n), *open_bar, None, &mut sums.grad.params);
         }
@@ -237,10 +212,8 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(f64, Vec<
         phi.add_scaled(-1.0, &of_block);
         gradient.likelihood.iter_mut().zip(&noise_bar).for_each(|(sum, bar)| *sum += bar);
     });
-    layer.kernel.finish(&projection.tables, &sums, &mut gradient.layers[0].kernel);
-    let mut k_bar = Mat::default();
-    projection.chol.adjoint_whitened(&mut phi, &mut Mat::default(), &mut k_bar);
-    layer.kernel.gram_adjoint(&projection.tables, &projection.k_zz, &mut k_bar, &mut gradient.layers[0].kernel);
+    let (scratch, grad) = (&mut InducingScratch::default(), &mut gradient.layers[0].kernel);
+    inducing.kernel_adjoint(layer, &mut phi, &sums, scratch, grad);
     Ok((total, gradient.to_free(gp, 1.0)))
 }
 
@@ -250,6 +223,7 @@ mod tests {
     use super::*;
     use crate::init::{Architecture, KernelChoice, network};
     use crate::likelihood::{Gaussian, Likelihood};
+    use crate::linalg::Cholesky;
     use crate::predict::Predictor;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;

@@ -6,7 +6,7 @@
 
 use super::{Inputs, Layer, LayerGrad, LayerSums};
 use crate::error::Result;
-use crate::kernel::{Law, PsiTables};
+use crate::kernel::{KernelGrad, Law, PsiSums, PsiTables};
 use crate::linalg::transpose::transpose_into;
 use crate::linalg::{Cholesky, Jitter, Mat};
 
@@ -70,9 +70,21 @@ impl Inducing {
         scratch: &mut InducingScratch,
         grad: &mut LayerGrad,
     ) {
-        layer.kernel.finish(&self.tables, &sums.psi, &mut grad.kernel);
-        self.chol.adjoint_whitened(phi, &mut scratch.half, &mut scratch.kzz_bar);
-        layer.kernel.gram_adjoint(&self.tables, &self.kzz, &mut scratch.kzz_bar, &mut grad.kernel);
+        self.kernel_adjoint(layer, phi, &sums.psi, scratch, &mut grad.kernel);
         grad.noise_var += sums.noise_var;
+    }
+
+    /// The part of it that reaches the kernel and the inducing inputs.
+    pub fn kernel_adjoint(
+        &self,
+        layer: &Layer,
+        phi: &mut Mat,
+        sums: &PsiSums,
+        scratch: &mut InducingScratch,
+        grad: &mut KernelGrad,
+    ) {
+        layer.kernel.finish(&self.tables, sums, grad);
+        self.chol.adjoint_whitened(phi, &mut scratch.half, &mut scratch.kzz_bar);
+        layer.kernel.gram_adjoint(&self.tables, &self.kzz, &mut scratch.kzz_bar, grad);
     }
 }
