@@ -1,6 +1,7 @@
 //! What can be chosen.
 
 use deepgp::init::{KernelChoice, MeanChoice};
+use deepgp_data::WarpKind;
 use deepgp_model::Config;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
@@ -22,10 +23,56 @@ pub(crate) const PLAIN_ALPHA: f64 = 0.5;
 /// Learning rate of networks without and with a linear mean, which keeps larger steps from doing harm.
 const LEARNING_RATE: [f64; 2] = [0.01, 0.02];
 
-/// A model that can be chosen.
+/// A model that can be chosen: a design, for targets as they are or transformed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The design.
+    pub design: Design,
+    /// The transform of the targets.
+    pub warp: Option<WarpKind>,
+}
+
+impl Candidate {
+    /// Whether it is a GP without hidden layers.
+    pub fn is_plain(&self) -> bool {
+        self.design.is_plain()
+    }
+
+    /// Whether it is the linear model.
+    pub fn is_linear(&self) -> bool {
+        matches!(self.design, Design::Sparse { kernel: KernelChoice::Linear, .. })
+    }
+
+    /// The same with twice the inducing inputs, if that makes sense for so many rows.
+    pub fn grown(&self, rows: usize) -> Option<Self> {
+        Some(Self { design: self.design.grown(rows)?, ..*self })
+    }
+
+    /// The same with another power, if it is a network.
+    pub fn with_alpha(&self, power: f64) -> Option<Self> {
+        Some(Self { design: self.design.with_alpha(power)?, ..*self })
+    }
+}
+
+impl From<Design> for Candidate {
+    fn from(design: Design) -> Self {
+        Self { design, warp: None }
+    }
+}
+
+impl Display for Candidate {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.warp {
+            None => write!(f, "{}", self.design),
+            Some(kind) => write!(f, "{} of {kind}", self.design),
+        }
+    }
+}
+
+/// The design of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Candidate {
+pub enum Design {
     /// A GP with every row an inducing input.
     Exact {
         /// The kernel.
@@ -51,7 +98,7 @@ pub enum Candidate {
     },
 }
 
-impl Candidate {
+impl Design {
     /// What is tried first for so many rows and inputs: plain GPs, smooth, rough and linear, and deep ones, narrow and wide.
     pub fn first(rows: usize, inputs: usize) -> Vec<Self> {
         let units = inputs.clamp(1, MOST_UNITS);
@@ -150,7 +197,7 @@ fn batch(rows: usize) -> usize {
     BATCH[usize::from(rows > MOST_EXACT_ROWS)]
 }
 
-impl Display for Candidate {
+impl Display for Design {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let rough = |kernel: &KernelChoice| match kernel {
             KernelChoice::Matern32 => ", Matérn 3/2",
@@ -176,29 +223,32 @@ mod tests {
 
     #[test]
     fn candidates_suit_the_data() {
-        let names = |rows, inputs| Candidate::first(rows, inputs).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let names = |rows, inputs| Design::first(rows, inputs).iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(names(500, 3)[..2], ["exact GP", "exact GP, Matérn 3/2"]);
         assert!(names(5000, 3).iter().all(|name| !name.starts_with("exact GP")));
         assert!(names(500, 3).contains(&"deep GP [3] linear, M 100, α 0.5".to_owned()));
         assert!(names(5000, 40).contains(&"deep GP [8, 8] linear, M 50, α 0.5".to_owned()));
-        assert_eq!(Candidate::first(500, 3).iter().filter(|c| c.is_plain()).count(), 3);
+        assert_eq!(Design::first(500, 3).iter().filter(|c| c.is_plain()).count(), 3);
         assert_eq!(names(500, 3)[2], "linear model");
     }
 
     #[test]
     fn growth_ends() {
-        let mut grown = vec![Candidate::first(5000, 3).remove(0)];
+        let mut grown = vec![Design::first(5000, 3).remove(0)];
         while let Some(next) = grown.last().and_then(|c| c.grown(5000)) {
             grown.push(next);
         }
         assert_eq!(grown.len(), 4);
-        let work = |c: &Candidate| c.work(5000, 3, 10, 10);
+        let work = |c: &Design| c.work(5000, 3, 10, 10);
         assert!(grown.windows(2).all(|pair| work(&pair[0]) < work(&pair[1])));
-        assert_eq!(Candidate::Exact { kernel: KernelChoice::Eq }.grown(100), None);
+        assert_eq!(Design::Exact { kernel: KernelChoice::Eq }.grown(100), None);
         assert_eq!(grown[0].grown(150), None);
         assert_eq!(grown[0].with_alpha(0.3), None);
-        let wide = Candidate::first(500, 3).remove(4);
+        let wide = Design::first(500, 3).remove(4);
         assert_eq!(wide.with_alpha(PLAIN_ALPHA), None);
         assert!(wide.with_alpha(1.0).is_some());
+        let warped = Candidate { design: wide, warp: Some(WarpKind::Log) };
+        assert_eq!(warped.to_string(), "deep GP [3] linear, M 100, α 0.5 of log");
+        assert_eq!(warped.with_alpha(1.0).and_then(|c| c.warp), Some(WarpKind::Log));
     }
 }

@@ -1,8 +1,9 @@
 //! The automatic mode: which model suits these rows, with nothing to tune.
 //!
-//! Candidates (exact and sparse GPs, smooth and rough; narrow deep GPs; wide ones with a linear mean) are compared by the log
-//! density of rows they were not trained on: all of them on one fold, the better ones on all folds, the best with more
-//! inducing inputs and other powers α as long as that pays. What is left is mixed with the weights that suit those rows best, and
+//! Candidates (exact and sparse GPs, smooth and rough; narrow deep GPs; wide ones with a linear mean; all of them of a transformed
+//! target, too, if that pays for a plain GP) are compared by the log density of rows they were not trained on: all of them
+//! on one fold, the better ones on all folds, the best with more inducing inputs and other powers α as long as that pays. What is
+//! left is mixed with the weights that suit those rows best, and
 //! trained on all rows. The answer depends on data, settings and seed alone, not on the clock.
 //!
 //! ```
@@ -22,6 +23,6 @@ mod memory;
 mod search;
 mod trial;
 
-pub use candidate::Candidate;
+pub use candidate::{Candidate, Design};
 pub use memory::Memory;
 pub use search::{Found, Settings, fit};

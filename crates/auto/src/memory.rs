@@ -1,9 +1,10 @@
 //! What a search has found out so far, so that it can be interrupted and taken up again.
 
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Design};
 use crate::search::Settings;
 use deepgp::train::{Fingerprint, Fitted};
 use deepgp::{Error, Result};
+use deepgp_data::WarpKind;
 use deepgp_model::Prepared;
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -31,10 +32,19 @@ struct Origin {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
-    candidate: Candidate,
+    #[serde(rename = "candidate")]
+    design: Design,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warp: Option<WarpKind>,
     fold: usize,
     /// Nothing if the candidate could not be trained.
     result: Option<FoldResult>,
+}
+
+impl Entry {
+    fn is_of(&self, candidate: &Candidate, fold: usize) -> bool {
+        self.design == candidate.design && self.warp == candidate.warp && self.fold == fold
+    }
 }
 
 /// What a candidate showed on one fold.
@@ -67,14 +77,15 @@ impl Memory {
     /// What is known of a candidate on a fold with so many judges: nothing, that it failed, or its result.
     pub(crate) fn recall(&self, candidate: &Candidate, fold: usize, judges: usize) -> Option<Option<FoldResult>> {
         let inner = self.lock();
-        let entry = inner.entries.iter().find(|entry| entry.candidate == *candidate && entry.fold == fold)?;
+        let entry = inner.entries.iter().find(|entry| entry.is_of(candidate, fold))?;
         // A file can say anything.
         let fits = |result: &FoldResult| result.log_densities.len() == judges && result.fitted.is_some() == (fold == 0);
         entry.result.as_ref().is_none_or(fits).then(|| entry.result.clone())
     }
 
     pub(crate) fn remember(&self, candidate: &Candidate, fold: usize, result: Option<FoldResult>) {
-        self.lock().entries.push(Entry { candidate: candidate.clone(), fold, result });
+        let Candidate { design, warp } = candidate.clone();
+        self.lock().entries.push(Entry { design, warp, fold, result });
     }
 
     /// Trainings that need not be repeated.

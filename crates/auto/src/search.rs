@@ -1,10 +1,11 @@
 //! The search: halving, growing, mixing, and training what is left on all rows.
 
-use crate::candidate::{Candidate, MOST_EXACT_ROWS};
+use crate::candidate::{Candidate, Design, MOST_EXACT_ROWS};
 use crate::folds::{Fold, folds};
 use crate::memory::Memory;
 use crate::trial::{Training, Trial, judge, mean, train, train_again};
 use deepgp::{Error, Result};
+use deepgp_data::WarpKind;
 use deepgp_model::{Config, Member, Model, Prepared, Tried, mix_log_densities, stacking_weights};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,11 +16,15 @@ const STEPS: [f64; 2] = [2000.0, 5000.0];
 const EVALUATIONS: f64 = 40.0;
 /// Deep GPs that come through the first fold, besides the plain GPs.
 const SURVIVORS: usize = 2;
-/// Models that are tried with more inducing inputs, and the most flops of such a trial at full effort: about half a minute.
-const GROWN: usize = 2;
-const MOST_WORK: f64 = 1.2e12;
+/// The most flops of a trial with more inducing inputs, at full effort: about half a minute.
+const MOST_WORK: f64 = 2.2e12;
+/// Nats per row by which a GP may be behind the best model and still be tried with more of them.
+const GROWTH_REACH: f64 = 0.25;
 /// Nats per row that more inducing inputs must gain to be worth it.
 const LEAST_GAIN: f64 = 0.005;
+/// Nats per row, and standard errors of them, that a transform of the targets must gain a plain GP to be tried further.
+const LEAST_WARP_GAIN: f64 = 0.01;
+const LEAST_WARP_ERRORS: f64 = 1.0;
 /// Powers that the best network is tried with.
 const POWERS: [f64; 2] = [0.2, 0.8];
 /// Members with a smaller weight are left out of a mixture.
@@ -119,15 +124,16 @@ impl Search<'_> {
         let mean = mean_log_density(&mixture).map(|mean| self.in_units(mean));
         let train = |(weight, trial): (f64, Trial)| {
             // What worked on a part of the rows may fail on all of them: the others are still there.
-            let fitted = train_again(&trial.candidate, trial.fitted.as_ref()?, self.data, self.training()).ok()?;
-            Some((Member { weight, fitted }, trial))
+            let member =
+                train_again(&trial.candidate, trial.fitted.as_ref()?, weight, self.data, self.training()).ok()?;
+            Some((member, trial))
         };
         let mut trained: Vec<(Member, Trial)> = mixture.into_par_iter().filter_map(train).collect();
         if trained.is_empty() {
             trained.push(self.unjudged()?);
         }
         let (rows, Training { steps, seed, .. }) = (self.data.x().rows(), self.training());
-        let config = trained[0].1.candidate.config(rows, steps, seed);
+        let config = trained[0].1.candidate.design.config(rows, steps, seed);
         let mut tried = self.tried.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (member, trial) in &trained {
             match tried.iter_mut().rev().find(|entry| **entry == trial.tried) {
@@ -141,14 +147,14 @@ impl Search<'_> {
 
     /// For rows too few to judge by, or where everything else failed: the plain GP, whose evidence needs no judges.
     fn unjudged(&self) -> Result<(Member, Trial)> {
-        let candidate = Candidate::first(self.data.x().rows(), self.data.x().cols()).remove(0);
-        let fitted = train(&candidate, self.data, self.training(), &AtomicBool::new(false))?;
+        let design = Design::first(self.data.x().rows(), self.data.x().cols()).remove(0);
+        let fitted = train(&design, self.data, self.training(), &AtomicBool::new(false))?;
         let Some(fitted) = fitted else {
             return Err(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 });
         };
-        let tried = Tried { name: candidate.to_string(), steps: 0, folds: 0, mean_log_density: None, weight: 1.0 };
-        let trial = Trial { candidate, tried, log_densities: Vec::new(), fitted: None };
-        Ok((Member { weight: 1.0, fitted }, trial))
+        let tried = Tried { name: design.to_string(), steps: 0, folds: 0, mean_log_density: None, weight: 1.0 };
+        let trial = Trial { candidate: design.into(), tried, log_densities: Vec::new(), fitted: None };
+        Ok((Member::new(1.0, fitted), trial))
     }
 
     fn training(&self) -> Training {
@@ -166,7 +172,10 @@ impl Search<'_> {
     fn finalists(&self) -> Vec<Trial> {
         let (rows, inputs) = (self.data.x().rows(), self.data.x().cols());
         let Some((first, others)) = self.folds.split_at_checked(1) else { return Vec::new() };
-        let mut ranked = self.try_on(first, &Candidate::first(rows, inputs), |trial| trial);
+        let candidates: Vec<Candidate> = Design::first(rows, inputs).into_iter().map(Candidate::from).collect();
+        let mut ranked = self.try_on(first, &candidates, |trial| trial);
+        let warped = self.warped(first, &ranked);
+        ranked.extend(warped);
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
         let (mut finalists, deep): (Vec<Trial>, Vec<Trial>) =
             ranked.iter().cloned().partition(|trial| trial.candidate.is_plain());
@@ -188,13 +197,35 @@ impl Search<'_> {
         finalists
     }
 
-    /// More inducing inputs for the best, as long as they pay.
+    /// The same designs with transformed targets, if a transform pays for the best of the plain GPs.
+    fn warped(&self, first: &[Fold], ranked: &[Trial]) -> Vec<Trial> {
+        let plain = ranked.iter().filter(|trial| trial.candidate.is_plain() && !trial.candidate.is_linear());
+        let Some(best) = plain.max_by(|a, b| a.score().total_cmp(&b.score())) else { return Vec::new() };
+        let suits = |kind: &WarpKind| first.iter().all(|fold| matches!(fold.train.warped(*kind), Ok(Some(_))));
+        let with = |kind, design: &Design| Candidate { design: design.clone(), warp: Some(kind) };
+        let all: Vec<Candidate> =
+            WarpKind::ALL.into_iter().filter(suits).map(|kind| with(kind, &best.candidate.design)).collect();
+        let mut warped = self.try_on(first, &all, |trial| trial);
+        warped.retain(|trial| is_gain(&best.log_densities, &trial.log_densities));
+        warped.sort_by(|a, b| b.score().total_cmp(&a.score()));
+        warped.truncate(1);
+        if let Some(Candidate { design, warp: Some(kind) }) = warped.first().map(|trial| trial.candidate.clone()) {
+            let others = ranked.iter().map(|trial| &trial.candidate.design).filter(|other| **other != design);
+            warped
+                .extend(self.try_on(first, &others.map(|other| with(kind, other)).collect::<Vec<_>>(), |trial| trial));
+        }
+        warped
+    }
+
+    /// More inducing inputs for the best plain GP, if it is among the better models, and for the best network, as long as they pay.
     fn grow(&self, finalists: &mut Vec<Trial>) {
         let mut ranked = finalists.clone();
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
         let rows = self.data.x().rows();
-        let growing = ranked.into_iter().filter(|trial| trial.candidate.grown(rows).is_some()).take(GROWN);
-        for mut best in growing {
+        let Some(least) = ranked.first().map(|best| best.score() - GROWTH_REACH) else { return };
+        ranked.retain(|trial| trial.score() >= least && trial.candidate.grown(rows).is_some());
+        let best_of = |is_plain: bool| ranked.iter().find(|trial| trial.candidate.is_plain() == is_plain).cloned();
+        for mut best in [best_of(true), best_of(false)].into_iter().flatten() {
             while let Some(grown) = best.candidate.grown(rows).filter(|grown| self.work(grown) <= self.most_work()) {
                 let Some(next) = self.try_on(&self.folds, &[grown], |trial| trial).pop() else { return };
                 finalists.push(next.clone());
@@ -219,7 +250,7 @@ impl Search<'_> {
     /// Flops of a trial on all folds.
     fn work(&self, candidate: &Candidate) -> f64 {
         let (x, Training { steps, evaluations, .. }) = (self.data.x(), self.training());
-        self.folds.len() as f64 * candidate.work(x.rows(), x.cols(), evaluations, steps)
+        self.folds.len() as f64 * candidate.design.work(x.rows(), x.cols(), evaluations, steps)
     }
 
     fn most_work(&self) -> f64 {
@@ -248,6 +279,19 @@ impl Search<'_> {
         tried.extend(trials.iter().map(|trial| trial.tried.clone()));
         trials
     }
+}
+
+/// Whether log densities of the same rows are better by enough to matter, and by more than the chance of it.
+fn is_gain(before: &[f64], after: &[f64]) -> bool {
+    if before.len() != after.len() {
+        // One of the models could not be trained.
+        return false;
+    }
+    let n = before.len() as f64;
+    let gains = || before.iter().zip(after).map(|(before, after)| after - before);
+    let mean = gains().sum::<f64>() / n;
+    let var = gains().map(|gain| (gain - mean).powi(2)).sum::<f64>() / n;
+    mean > LEAST_WARP_GAIN && mean > LEAST_WARP_ERRORS * (var / n).sqrt()
 }
 
 /// The best mixture of finalists, or the best of them alone where mixing does not help; the heaviest first.
@@ -288,8 +332,8 @@ mod tests {
     fn trial(name: &str, log_densities: Vec<f64>) -> Trial {
         let mean_log_density = mean(&log_densities);
         let tried = Tried { name: name.into(), steps: 1, folds: 1, mean_log_density, weight: 0.0 };
-        let candidate = Candidate::Exact { kernel: deepgp::init::KernelChoice::Eq };
-        Trial { candidate, tried, log_densities, fitted: None }
+        let design = Design::Exact { kernel: deepgp::init::KernelChoice::Eq };
+        Trial { candidate: design.into(), tried, log_densities, fitted: None }
     }
 
     /// Log densities that are good on every row for which `good` holds.
@@ -322,15 +366,20 @@ mod tests {
         let y = deepgp::linalg::Mat::from_fn(60, 1, |i, _| (i as f64 / 10.0).sin());
         let data = Prepared::new(x, y)?;
         let settings = Settings { effort: 0.02, ..Settings::default() };
-        let first = Candidate::first(60, 1).len();
-        let (stop, count) = (AtomicBool::new(false), std::sync::atomic::AtomicUsize::new(0));
+        let stop = AtomicBool::new(false);
         // After the first fold and one model on the others.
-        let found = fit(&data, &settings, &Memory::default(), &stop, &|_| {
-            if count.fetch_add(1, Ordering::Relaxed) == first {
+        let found = fit(&data, &settings, &Memory::default(), &stop, &|tried| {
+            if tried.folds > 1 {
                 stop.store(true, Ordering::Relaxed);
             }
         })?;
-        let best = found.tried[..first].iter().filter_map(|t| t.mean_log_density).fold(f64::NEG_INFINITY, f64::max);
+        assert!(found.tried.iter().any(|t| t.folds > 1));
+        let best = found
+            .tried
+            .iter()
+            .filter(|t| t.folds == 1)
+            .filter_map(|t| t.mean_log_density)
+            .fold(f64::NEG_INFINITY, f64::max);
         let chosen: Vec<&Tried> = found.tried.iter().filter(|t| t.weight > 0.0).collect();
         assert!(chosen.len() == 1 && chosen[0].folds == 1, "{:#?}", found.tried);
         assert_eq!(chosen[0].mean_log_density, Some(best));

@@ -1,6 +1,6 @@
 //! One trial: a candidate trained on some rows and judged by others; and what is chosen, trained on all of them.
 
-use crate::candidate::{Candidate, MOST_EVIDENCE_ROWS, PLAIN_ALPHA};
+use crate::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, PLAIN_ALPHA};
 use crate::folds::Fold;
 use crate::memory::{FoldResult, Memory};
 use deepgp::closed::{exact, sparse};
@@ -9,9 +9,10 @@ use deepgp::layer::Layer;
 use deepgp::network::DeepGp;
 use deepgp::train::{Fitted, Progress, Termination, Trainer};
 use deepgp::{Error, Result};
-use deepgp_model::{Config, Prepared, Tried};
+use deepgp_model::{Config, Member, Prepared, Tried};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -70,21 +71,27 @@ impl Training {
     }
 }
 
-/// Trains a candidate on prepared rows. Nothing if `stop` was set.
-pub(crate) fn train(
-    candidate: &Candidate,
-    data: &Prepared,
-    training: Training,
-    stop: &AtomicBool,
-) -> Result<Option<Fitted>> {
+/// The rows with their targets as a candidate takes them.
+fn for_candidate<'a>(candidate: &Candidate, data: &'a Prepared) -> Result<Cow<'a, Prepared>> {
+    match candidate.warp {
+        None => Ok(Cow::Borrowed(data)),
+        Some(kind) => match data.warped(kind)? {
+            Some(warped) => Ok(Cow::Owned(warped)),
+            None => Err(Error::Empty { what: "targets that can be transformed", rows: 0, columns: data.y().cols() }),
+        },
+    }
+}
+
+/// Trains a design on prepared rows. Nothing if `stop` was set.
+pub(crate) fn train(design: &Design, data: &Prepared, training: Training, stop: &AtomicBool) -> Result<Option<Fitted>> {
     let Training { steps, evaluations, seed } = training;
-    match candidate {
-        Candidate::Exact { kernel } => {
+    match design {
+        Design::Exact { kernel } => {
             let start = sparse_gp(data, *kernel, FIRST_INDUCING, evaluations, seed)?.model;
             Ok(Some(exact::fit(&start, data.x(), data.y(), evaluations)?.fitted))
         }
-        Candidate::Sparse { kernel, inducing } => sparse_gp(data, *kernel, *inducing, evaluations, seed).map(Some),
-        Candidate::Network { .. } => run(data.trainer(&candidate.config(data.x().rows(), steps, seed))?, stop),
+        Design::Sparse { kernel, inducing } => sparse_gp(data, *kernel, *inducing, evaluations, seed).map(Some),
+        Design::Network { .. } => run(data.trainer(&design.config(data.x().rows(), steps, seed))?, stop),
     }
 }
 
@@ -92,23 +99,26 @@ pub(crate) fn train(
 pub(crate) fn train_again(
     candidate: &Candidate,
     fitted: &Fitted,
+    weight: f64,
     data: &Prepared,
     training: Training,
-) -> Result<Fitted> {
+) -> Result<Member> {
     let Training { steps, evaluations, seed } = training.again();
-    match candidate {
-        Candidate::Exact { .. } => Ok(exact::fit(&fitted.model, data.x(), data.y(), evaluations)?.fitted),
-        Candidate::Sparse { .. } => on_all_rows(&fitted.model, data, evaluations, seed),
-        Candidate::Network { .. } => {
-            let mut config: Config = candidate.config(data.x().rows(), steps, seed);
+    let data = for_candidate(candidate, data)?;
+    let fitted = match &candidate.design {
+        Design::Exact { .. } => exact::fit(&fitted.model, data.x(), data.y(), evaluations)?.fitted,
+        Design::Sparse { .. } => on_all_rows(&fitted.model, &data, evaluations, seed)?,
+        Design::Network { .. } => {
+            let mut config: Config = candidate.design.config(data.x().rows(), steps, seed);
             // The rest of a course that has been gone before.
             config.train.learning_rate *= AGAIN;
             let trainer = Trainer::new(fitted.model.clone(), data.x(), data.y(), config.train)?;
             let never = AtomicBool::new(false);
             let trained = run(trainer.with_factors(fitted.factors.clone())?, &never)?;
-            trained.ok_or(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 })
+            trained.ok_or(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 })?
         }
-    }
+    };
+    Ok(Member { weight, fitted, warps: data.warps().to_vec() })
 }
 
 fn run(mut trainer: Trainer<'_>, stop: &AtomicBool) -> Result<Option<Fitted>> {
@@ -124,7 +134,7 @@ fn sparse_gp(data: &Prepared, kernel: KernelChoice, inducing: usize, evaluations
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(u64::MAX);
     let mut start = |m: usize| {
-        let config = Candidate::Sparse { kernel, inducing: m }.config(data.x().rows(), 0, seed);
+        let config = Design::Sparse { kernel, inducing: m }.config(data.x().rows(), 0, seed);
         Ok(network(data.x(), config.noise.likelihood(data.y().cols()), &config.architecture, &mut rng)?.0)
     };
     let small = on_all_rows(&start(FIRST_INDUCING.min(inducing))?, data, evaluations, seed)?;
@@ -190,14 +200,15 @@ pub(crate) fn judge(
 
 /// What a candidate shows on a fold.
 fn on_fold(candidate: &Candidate, fold: &Fold, training: Training, stop: &AtomicBool) -> Result<Option<FoldResult>> {
-    let Some(fitted) = train(candidate, &fold.train, training, stop)? else { return Ok(None) };
+    let data = for_candidate(candidate, &fold.train)?;
+    let Some(fitted) = train(&candidate.design, &data, training, stop)? else { return Ok(None) };
     let (x, y) = &fold.judge;
     let model = fitted.model.clone();
     // From an exact GP later trainings take its hyperparameters alone; its factor has the square of the rows.
-    let kept = match candidate {
-        Candidate::Exact { .. } => Fitted { model, factors: Vec::new(), inference: fitted.inference },
-        Candidate::Sparse { .. } | Candidate::Network { .. } => fitted.clone(),
+    let kept = match candidate.design {
+        Design::Exact { .. } => Fitted { model, factors: Vec::new(), inference: fitted.inference },
+        Design::Sparse { .. } | Design::Network { .. } => fitted.clone(),
     };
-    let log_densities = fold.train.model(fitted)?.log_density(x, y)?;
+    let log_densities = data.model(fitted)?.log_density(x, y)?;
     Ok(Some(FoldResult { log_densities, fitted: (fold.index == 0).then_some(kept) }))
 }

@@ -417,6 +417,9 @@ pub struct Splits {
     /// With --auto: multiplies all numbers of steps [default: 1]
     #[arg(long, value_name = "FACTOR", requires = "auto")]
     pub effort: Option<f64>,
+    /// With --auto: keeps what each search finds out in this folder; what is there already is not found out again
+    #[arg(long, value_name = "FOLDER", requires = "auto")]
+    pub memory: Option<PathBuf>,
     /// The model and its training.
     #[command(flatten)]
     pub model: ModelOptions,

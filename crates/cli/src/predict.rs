@@ -6,7 +6,6 @@ use crate::out::{print_json, shown, write_to};
 use crate::rows::Loaded;
 use anyhow::{Context, Result};
 use deepgp::linalg::Mat;
-use deepgp::metrics::normal_quantile;
 use deepgp_data::{Batch, Targets};
 use serde_json::json;
 use std::io::Write;
@@ -27,12 +26,11 @@ pub fn run(args: &Predict) -> Result<()> {
         (false, false) => Format::Delimited(','),
     };
     let names = columns(&loaded, args.log_density);
-    let half_width = -normal_quantile(0.5 * (1.0 - args.interval));
     let targets = if args.log_density { Targets::Optional } else { Targets::Ignored };
     let n_rows = write_to(args.out.as_deref(), |out| {
         let mut n_rows = 0;
         loaded.for_rows(&args.data, &args.table, targets, args.quiet, |batch| {
-            let cells = cells(&loaded, batch, half_width, args.log_density)?;
+            let cells = cells(&loaded, batch, args.interval, args.log_density)?;
             if n_rows == 0 {
                 format.begin(out, &names)?;
             }
@@ -67,16 +65,14 @@ fn columns(loaded: &Loaded, log_density: bool) -> Vec<String> {
 }
 
 /// The numbers of each row, in the order of the columns; NaN for a log density that there is none of.
-fn cells(loaded: &Loaded, batch: &Batch, half_width: f64, log_density: bool) -> Result<Vec<Vec<f64>>> {
-    let y = loaded.model.predict(&batch.inputs)?.y;
+fn cells(loaded: &Loaded, batch: &Batch, interval: f64, log_density: bool) -> Result<Vec<Vec<f64>>> {
+    let predictive = loaded.model.predictive(&batch.inputs)?;
+    let (y, tail) = (predictive.moments()?, 0.5 * (1.0 - interval));
+    let [lower, upper] = [tail, 1.0 - tail].map(|probability| predictive.quantiles(probability));
     let mut all: Vec<Vec<f64>> = (0..y.mean.rows())
         .map(|n| {
-            let moments = y.mean.row(n).iter().zip(y.var.row(n));
-            let of_target = |(&mean, var): (&f64, &f64)| {
-                let (std, half) = (var.sqrt(), half_width * var.sqrt());
-                [mean, std, mean - half, mean + half]
-            };
-            moments.flat_map(of_target).collect()
+            let of_target = |p| [y.mean[(n, p)], y.var[(n, p)].sqrt(), lower[(n, p)], upper[(n, p)]];
+            (0..y.mean.cols()).flat_map(of_target).collect()
         })
         .collect();
     if log_density {

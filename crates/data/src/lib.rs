@@ -35,6 +35,7 @@ mod splits;
 mod standardise;
 mod suggest;
 mod table;
+mod warp;
 
 pub use cell::{Cell, Decimal, MISSING};
 pub use chunk::Chunk;
@@ -46,3 +47,4 @@ pub use source::Source;
 pub use splits::{read_splits, train_test};
 pub use standardise::Standardiser;
 pub use table::Table;
+pub use warp::{Warp, WarpKind, unwarp_moments, warp_targets};

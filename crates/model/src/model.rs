@@ -1,15 +1,16 @@
 //! A trained regression model that speaks the data's own units.
 
 use crate::config::Config;
-use crate::mixture::{mix_log_densities, mix_moments};
+use crate::mixture::mix_log_densities;
+use crate::predictive::{Part, Predictive};
 use crate::prepared::Prepared;
-use crate::scores::{ScoreTally, Scores};
+use crate::scores::{ScoreTally, Scores, normal_log_densities};
 use deepgp::likelihood::Likelihood;
 use deepgp::linalg::Mat;
 use deepgp::predict::{Moments, Prediction, Predictor};
 use deepgp::train::{Fitted, Observer, Outcome};
 use deepgp::{Error, Result};
-use deepgp_data::Standardiser;
+use deepgp_data::{Standardiser, Warp, warp_targets};
 use serde::{Deserialize, Serialize};
 
 /// A network of a mixture, and its share.
@@ -19,6 +20,16 @@ pub struct Member {
     pub weight: f64,
     /// The network.
     pub fitted: Fitted,
+    /// Transforms of the standardised targets that it was trained on, one for each, or none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warps: Vec<Warp>,
+}
+
+impl Member {
+    /// Of targets that are not transformed.
+    pub fn new(weight: f64, fitted: Fitted) -> Self {
+        Self { weight, fitted, warps: Vec::new() }
+    }
 }
 
 /// A trained network, or a mixture of several, with the standardisers of inputs and targets. It never changes, so threads can
@@ -31,6 +42,10 @@ pub struct Model {
     members: Vec<Predictor>,
     /// Their weights, which add up to 1.
     weights: Vec<f64>,
+    /// Transforms of their targets.
+    warps: Vec<Vec<Warp>>,
+    /// Factor of all predicted standard deviations.
+    std_factor: f64,
 }
 
 impl Model {
@@ -51,7 +66,7 @@ impl Model {
     /// # Errors
     /// As [`Predictor::new`], and [`Error::Shape`] if the standardisers do not fit the network.
     pub fn from_parts(inputs: Standardiser, targets: Standardiser, fitted: Fitted) -> Result<Self> {
-        Self::mixture(inputs, targets, vec![Member { weight: 1.0, fitted }])
+        Self::mixture(inputs, targets, vec![Member::new(1.0, fitted)])
     }
 
     /// A mixture of networks for the same inputs and targets. Weights are divided by their sum.
@@ -65,16 +80,18 @@ impl Model {
         }
         mixed.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let total: f64 = mixed.iter().map(|m| m.weight).sum();
-        let (mut members, mut weights) = (Vec::new(), Vec::new());
-        for Member { weight, fitted } in mixed {
+        let (mut members, mut weights, mut all_warps) = (Vec::new(), Vec::new(), Vec::new());
+        for Member { weight, fitted, warps } in mixed {
             if !(weight > 0.0 && total.is_finite()) {
                 let (name, requirement) = ("weight of a network", "it must be positive and finite");
                 return Err(Error::Parameter { name, layer: None, entry: None, value: weight, requirement });
             }
             fitted.check()?;
+            let n_warps = if warps.is_empty() { targets.columns() } else { warps.len() };
             let sizes = [
                 ("columns of the inputs' standardiser", fitted.model.dim_in(), inputs.columns()),
                 ("columns of the targets' standardiser", fitted.model.dim_out(), targets.columns()),
+                ("transforms of the targets", fitted.model.dim_out(), n_warps),
             ];
             for (what, expected, found) in sizes {
                 if expected != found {
@@ -83,8 +100,36 @@ impl Model {
             }
             weights.push(weight / total);
             members.push(Predictor::new(fitted)?);
+            all_warps.push(warps);
         }
-        Ok(Self { inputs, targets, members, weights })
+        Ok(Self { inputs, targets, members, weights, warps: all_warps, std_factor: 1.0 })
+    }
+
+    /// The same with all predicted standard deviations, before any transform is undone, multiplied by a factor.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a factor that is not positive and finite, or where noise is not normal: then there is more to a
+    /// density than its variance.
+    pub fn with_std_factor(self, factor: f64) -> Result<Self> {
+        if !(factor > 0.0 && factor.is_finite()) {
+            let (name, requirement) = ("factor of standard deviations", "it must be positive and finite");
+            return Err(Error::Parameter { name, layer: None, entry: None, value: factor, requirement });
+        }
+        if factor != 1.0 && !self.is_normal() {
+            let (name, requirement) = ("factor of standard deviations", "it must be 1 unless noise is normal");
+            return Err(Error::Parameter { name, layer: None, entry: None, value: factor, requirement });
+        }
+        Ok(Self { std_factor: factor, ..self })
+    }
+
+    /// Factor of all predicted standard deviations; 1 unless they were calibrated.
+    pub fn std_factor(&self) -> f64 {
+        self.std_factor
+    }
+
+    /// Whether noise is normal.
+    fn is_normal(&self) -> bool {
+        self.members.iter().all(|member| matches!(member.fitted().model.likelihood(), Likelihood::Gaussian(_)))
     }
 
     /// The predictor of the network, or of the heaviest of a mixture, in standardised units.
@@ -112,11 +157,36 @@ impl Model {
     /// # Errors
     /// [`Error::Empty`], [`Error::Shape`] or [`Error::NotFinite`] for `x`.
     pub fn predict(&self, x: &Mat) -> Result<Prediction> {
+        let (f, y) = self.distributions(x)?;
+        Ok(Prediction { f: f.moments()?, y: y.moments()? })
+    }
+
+    /// Predictive distributions of y for raw inputs: quantiles, probabilities, moments.
+    ///
+    /// # Errors
+    /// As [`Model::predict`].
+    pub fn predictive(&self, x: &Mat) -> Result<Predictive> {
+        Ok(self.distributions(x)?.1)
+    }
+
+    /// Predictive distributions of f, the target without its noise, and of y.
+    ///
+    /// # Errors
+    /// As [`Model::predict`].
+    pub fn distributions(&self, x: &Mat) -> Result<(Predictive, Predictive)> {
         let x = self.inputs.apply(x, "inputs")?;
-        let all = self.members.iter().map(|member| member.predict(&x)).collect::<Result<Vec<_>>>()?;
-        let (f, y): (Vec<Moments>, Vec<Moments>) = all.into_iter().map(|p| (p.f, p.y)).unzip();
-        let mixed = |members: &[Moments]| self.targets.invert_moments(&mix_moments(&self.weights, members));
-        Ok(Prediction { f: mixed(&f)?, y: mixed(&y)? })
+        let (mut of_f, mut of_y) = (Vec::new(), Vec::new());
+        for ((&weight, member), warps) in self.weights.iter().zip(&self.members).zip(&self.warps) {
+            let Prediction { f, y } = member.predict(&x)?;
+            for (mut moments, parts) in [(f, &mut of_f), (y, &mut of_y)] {
+                if self.std_factor != 1.0 {
+                    moments.var.as_mut_slice().iter_mut().for_each(|v| *v *= self.std_factor * self.std_factor);
+                }
+                parts.push(Part { weight, moments, warps: warps.clone() });
+            }
+        }
+        let with = |parts| Predictive { parts, targets: self.targets.clone() };
+        Ok((with(of_f), with(of_y)))
     }
 
     /// Log density of each row's targets, jointly over targets, in nats per row of the targets' own units.
@@ -125,7 +195,23 @@ impl Model {
     /// As [`Model::predict`], and for targets that do not fit.
     pub fn log_density(&self, x: &Mat, y: &Mat) -> Result<Vec<f64>> {
         let (x, y) = (self.inputs.apply(x, "inputs")?, self.targets.apply(y, "targets")?);
-        let all = self.members.iter().map(|member| member.log_density(&x, &y)).collect::<Result<Vec<_>>>()?;
+        let mut all = Vec::new();
+        for (member, warps) in self.members.iter().zip(&self.warps) {
+            let mut t = y.clone();
+            warp_targets(warps, &mut t)?;
+            let mut of_member = match self.std_factor {
+                1.0 => member.log_density(&x, &t)?,
+                factor => {
+                    let mut moments = member.predict(&x)?.y;
+                    moments.var.as_mut_slice().iter_mut().for_each(|v| *v *= factor * factor);
+                    normal_log_densities(&moments, &t)
+                }
+            };
+            for (n, log_p) in of_member.iter_mut().enumerate() {
+                *log_p += y.row(n).iter().zip(warps).map(|(&u, warp)| warp.log_slope(u)).sum::<f64>();
+            }
+            all.push(of_member);
+        }
         let standard = mix_log_densities(&self.weights, &all);
         Ok(standard.into_iter().map(|l| self.targets.invert_log_density(l)).collect())
     }
@@ -145,11 +231,12 @@ impl Model {
     /// # Errors
     /// As [`Model::log_density`].
     pub fn tally(&self, x: &Mat, y: &Mat, tally: &mut ScoreTally) -> Result<Moments> {
-        let predicted = self.predict(x)?.y;
+        let predictive = self.predictive(x)?;
+        let predicted = predictive.moments()?;
         match (&self.members[..], self.predictor().fitted().model.likelihood()) {
             // The density is normal with the moments that are there already.
-            ([_], Likelihood::Gaussian(_)) => tally.add_normal(&predicted, y)?,
-            _ => tally.add(&predicted, y, &self.log_density(x, y)?)?,
+            ([_], Likelihood::Gaussian(_)) if self.warps[0].is_empty() => tally.add_normal(&predicted, y)?,
+            _ => tally.add_predictive(&predictive, &predicted, y, &self.log_density(x, y)?)?,
         }
         Ok(predicted)
     }

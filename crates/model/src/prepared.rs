@@ -1,12 +1,12 @@
 //! Data made ready for training: standardised, with the way back.
 
 use crate::config::Config;
-use crate::model::Model;
+use crate::model::{Member, Model};
 use deepgp::init::network;
 use deepgp::linalg::Mat;
 use deepgp::train::{Fitted, Snapshot, Trainer};
 use deepgp::{Error, Result};
-use deepgp_data::Standardiser;
+use deepgp_data::{Standardiser, Warp, WarpKind, warp_targets};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -36,6 +36,7 @@ pub struct Prepared {
     targets: Standardiser,
     x: Mat,
     y: Mat,
+    warps: Vec<Warp>,
 }
 
 impl Prepared {
@@ -58,7 +59,28 @@ impl Prepared {
         }
         inputs.apply_in_place(&mut x, "inputs")?;
         targets.apply_in_place(&mut y, "targets")?;
-        Ok(Self { inputs, targets, x, y })
+        Ok(Self { inputs, targets, x, y, warps: Vec::new() })
+    }
+
+    /// The same with transformed targets, by transforms that are learnt from them; nothing if the kind does not suit all of
+    /// them. A copy of the data.
+    ///
+    /// # Errors
+    /// As [`warp_targets`].
+    pub fn warped(&self, kind: WarpKind) -> Result<Option<Self>> {
+        let learn = |p: usize| {
+            let zero = -self.targets.mean()[p] / self.targets.scale()[p];
+            Warp::fit(kind, &self.y.column(p), zero)
+        };
+        let Some(warps) = (0..self.y.cols()).map(learn).collect::<Option<Vec<Warp>>>() else { return Ok(None) };
+        let mut warped = Self { warps, ..self.clone() };
+        warp_targets(&warped.warps, &mut warped.y)?;
+        Ok(Some(warped))
+    }
+
+    /// Transforms of the standardised targets, one for each, or none.
+    pub fn warps(&self) -> &[Warp] {
+        &self.warps
     }
 
     /// How inputs are standardised.
@@ -76,7 +98,7 @@ impl Prepared {
         &self.x
     }
 
-    /// Standardised targets.
+    /// Standardised targets, transformed if there are transforms.
     pub fn y(&self) -> &Mat {
         &self.y
     }
@@ -109,8 +131,9 @@ impl Prepared {
     /// The model in the data's own units.
     ///
     /// # Errors
-    /// As [`Model::from_parts`].
+    /// As [`Model::mixture`].
     pub fn model(&self, fitted: Fitted) -> Result<Model> {
-        Model::from_parts(self.inputs.clone(), self.targets.clone(), fitted)
+        let member = Member { weight: 1.0, fitted, warps: self.warps.clone() };
+        Model::mixture(self.inputs.clone(), self.targets.clone(), vec![member])
     }
 }

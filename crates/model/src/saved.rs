@@ -9,7 +9,7 @@ use deepgp::linalg::Mat;
 use deepgp::predict::Moments;
 use deepgp::train::Fitted;
 use deepgp::{Error, Result};
-use deepgp_data::{Schema, Standardiser};
+use deepgp_data::{Schema, Standardiser, Warp};
 use deepgp_io::{FileError, FormatError, Kind};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -54,9 +54,15 @@ pub struct SavedModel {
     pub preprocessing: Preprocessing,
     /// The network, or the heaviest of a mixture.
     pub fitted: Fitted,
+    /// Transforms of the standardised targets that it was trained on, one for each, or none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warps: Vec<Warp>,
     /// The other networks of a mixture, with weights relative to that of the first, which is 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Member>,
+    /// Factor of all predicted standard deviations, where they were calibrated by held-out rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub std_factor: Option<f64>,
     /// A linear model of the same training rows, to compare with; none if there were too many features.
     pub linear: Option<LinearModel>,
     /// Its history.
@@ -76,11 +82,11 @@ impl SavedModel {
     ) -> Result<Self> {
         members.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let mut rest = members.into_iter();
-        let Some(Member { weight: heaviest, fitted }) = rest.next() else {
+        let Some(Member { weight: heaviest, fitted, warps }) = rest.next() else {
             return Err(Error::Empty { what: "networks of a model", rows: 0, columns: 1 });
         };
         let others: Vec<Member> = rest.map(|m| Member { weight: m.weight / heaviest, ..m }).collect();
-        Ok(Self { preprocessing, fitted, others, linear, record })
+        Ok(Self { preprocessing, fitted, warps, others, std_factor: None, linear, record })
     }
 
     /// Checks that the parts are sound and fit together.
@@ -112,9 +118,9 @@ impl SavedModel {
     pub fn model(&self) -> Result<Model> {
         self.check()?;
         let Preprocessing { inputs, targets, .. } = &self.preprocessing;
-        let first = Member { weight: 1.0, fitted: self.fitted.clone() };
+        let first = Member { weight: 1.0, fitted: self.fitted.clone(), warps: self.warps.clone() };
         let members = [first].into_iter().chain(self.others.iter().cloned()).collect();
-        Model::mixture(inputs.clone(), targets.clone(), members)
+        Model::mixture(inputs.clone(), targets.clone(), members)?.with_std_factor(self.std_factor.unwrap_or(1.0))
     }
 
     /// What the models to compare with say of raw inputs, in the targets' units: "constant", the normal distribution of

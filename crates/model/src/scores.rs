@@ -1,5 +1,6 @@
 //! How good predictions are: error, log density, calibration.
 
+use crate::predictive::Predictive;
 use deepgp::linalg::Mat;
 use deepgp::metrics::{crps_normal, normal_quantile};
 use deepgp::predict::Moments;
@@ -18,9 +19,9 @@ pub struct Scores {
     pub mae: f64,
     /// Mean log predictive density in nats per row; larger is better.
     pub mean_log_density: f64,
-    /// Continuous ranked probability score of a normal with the predicted moments, in the target's unit.
+    /// Continuous ranked probability score of the predicted distribution, in the target's unit.
     pub crps: f64,
-    /// Share of targets inside the central 50 % interval of a normal with the predicted moments.
+    /// Share of targets inside the central 50 % interval of the predicted distribution.
     pub coverage_50: f64,
     /// The same for the 80 % interval.
     pub coverage_80: f64,
@@ -98,11 +99,45 @@ impl ScoreTally {
         }
     }
 
-    /// Adds rows: predicted moments of y, observed `y`, and the rows' log densities.
+    /// Adds rows: predicted moments of y, observed `y`, and the rows' log densities. Intervals are those of normals.
     ///
     /// # Errors
     /// [`Error::Shape`] if the tables do not fit.
     pub fn add(&mut self, predicted: &Moments, y: &Mat, log_density: &[f64]) -> Result<()> {
+        let half_widths = self.half_widths;
+        self.add_cells(predicted, y, log_density, |n, p| {
+            let (mean, std, observed) = (predicted.mean[(n, p)], predicted.var[(n, p)].sqrt(), y[(n, p)]);
+            let error = (observed - mean).abs();
+            (crps_normal(mean, std, observed), half_widths.map(|half_width| error <= half_width * std))
+        })
+    }
+
+    /// Adds rows of a model whose distributions are not normal, with their moments.
+    ///
+    /// # Errors
+    /// As [`ScoreTally::add`].
+    pub fn add_predictive(
+        &mut self,
+        predictive: &Predictive,
+        moments: &Moments,
+        y: &Mat,
+        log_density: &[f64],
+    ) -> Result<()> {
+        self.add_cells(moments, y, log_density, |n, p| {
+            let observed = y[(n, p)];
+            let off_centre = (2.0 * predictive.cdf(n, p, observed) - 1.0).abs();
+            (predictive.crps(n, p, observed), LEVELS.map(|level| off_centre <= level))
+        })
+    }
+
+    /// Adds rows; `judge` gives the ranked score of a cell, and for each level whether the cell is inside its interval.
+    fn add_cells(
+        &mut self,
+        predicted: &Moments,
+        y: &Mat,
+        log_density: &[f64],
+        judge: impl Fn(usize, usize) -> (f64, [bool; 5]),
+    ) -> Result<()> {
         for (what, expected, found) in [
             ("rows of the targets", predicted.mean.rows(), y.rows()),
             ("columns of the targets", predicted.mean.cols(), y.cols()),
@@ -115,15 +150,15 @@ impl ScoreTally {
         }
         self.rows += y.rows();
         self.log_density += log_density.iter().sum::<f64>();
-        let moments = predicted.mean.as_slice().iter().zip(predicted.var.as_slice());
-        for ((&mean, var), &observed) in moments.zip(y.as_slice()) {
-            let (std, error) = (var.sqrt(), (observed - mean).abs());
-            self.cells += 1;
-            self.absolute += error;
-            self.crps += crps_normal(mean, std, observed);
-            self.add_square(error);
-            for (count, half_width) in self.inside.iter_mut().zip(self.half_widths) {
-                *count += usize::from(error <= half_width * std);
+        for n in 0..y.rows() {
+            for p in 0..y.cols() {
+                let error = (y[(n, p)] - predicted.mean[(n, p)]).abs();
+                let (crps, is_inside) = judge(n, p);
+                self.cells += 1;
+                self.absolute += error;
+                self.crps += crps;
+                self.add_square(error);
+                self.inside.iter_mut().zip(is_inside).for_each(|(count, inside)| *count += usize::from(inside));
             }
         }
         Ok(())

@@ -6,10 +6,10 @@ use crate::slopes::mean_square_slopes;
 use crate::stats::quantile;
 use deepgp::likelihood::Likelihood;
 use deepgp::linalg::Mat;
-use deepgp::predict::{Moments, Prediction};
-use deepgp::special::{ndtr, normal_log_density};
+use deepgp::predict::Moments;
+use deepgp::special::normal_log_density;
 use deepgp::{Error, Result};
-use deepgp_model::{Model, Scores};
+use deepgp_model::{Model, Predictive, ScoreTally, Scores};
 
 /// Columns that get a slice, and targets for which they do.
 const MAX_SLICES: usize = 6;
@@ -120,8 +120,9 @@ pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Trai
     }
     let network = &model.predictor().fitted().model;
     let relevance = mean_square_slopes(&network.layers()[0]);
-    let prediction = model.predict(x)?;
-    let scores = Scores::new(&prediction.y, y, &model.log_density(x, y)?)?;
+    let (predictive, mut tally) = (model.predictive(x)?, ScoreTally::new());
+    let moments = model.tally(x, y, &mut tally)?;
+    let scores = tally.scores()?;
     let mut by_relevance: Vec<usize> = (0..x.cols()).collect();
     by_relevance.sort_by(|&a, &b| relevance[b].total_cmp(&relevance[a]));
     let medians = (0..x.cols()).map(|c| quantile(&x.column(c), 0.5)).collect();
@@ -143,7 +144,7 @@ pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Trai
         notes,
         scores: score_table(&probe, scores, training.baselines)?,
         curve: training.curve,
-        targets: (0..y.cols()).map(|p| results(&probe, &prediction, p)).collect(),
+        targets: (0..y.cols()).map(|p| results(&probe, &predictive, &moments, p)).collect(),
         relevance: features.iter().cloned().zip(relevance).collect(),
         layers: hidden::views(&probe)?,
         slices: slices(&probe)?,
@@ -194,11 +195,16 @@ fn constant_scores(probe: &Probe<'_>) -> Result<Scores> {
     Scores::new(&Moments { mean, var }, y, &(0..y.rows()).map(log_density).collect::<Vec<f64>>())
 }
 
-fn results(probe: &Probe<'_>, prediction: &Prediction, p: usize) -> TargetResults {
-    let (observed, mean) = (probe.y.column(p), prediction.y.mean.column(p));
-    let std: Vec<f64> = prediction.y.var.column(p).iter().map(|v| v.sqrt()).collect();
-    let pit = (0..observed.len()).map(|n| ndtr((observed[n] - mean[n]) / std[n])).collect();
-    TargetResults { name: probe.targets[p].clone(), observed, mean, std, pit }
+fn results(probe: &Probe<'_>, predictive: &Predictive, moments: &Moments, p: usize) -> TargetResults {
+    let (observed, mean) = (probe.y.column(p), moments.mean.column(p));
+    let std: Vec<f64> = moments.var.column(p).iter().map(|v| v.sqrt()).collect();
+    let pit = observed.iter().enumerate().map(|(n, y)| predictive.cdf(n, p, *y)).collect();
+    TargetResults { name: probe.targets[p].clone(), observed, mean, std, interval: interval(predictive, p), pit }
+}
+
+/// Ends of the central 95 % intervals of a target.
+fn interval(predictive: &Predictive, p: usize) -> [Vec<f64>; 2] {
+    [0.025, 0.975].map(|level| (0..predictive.rows()).map(|n| predictive.quantile(n, p, level)).collect())
 }
 
 fn slices(probe: &Probe<'_>) -> Result<Vec<Slice>> {
@@ -207,17 +213,16 @@ fn slices(probe: &Probe<'_>) -> Result<Vec<Slice>> {
         for &c in probe.by_relevance.iter().take(MAX_SLICES) {
             let few = probe.few_values(c);
             let x = few.clone().unwrap_or_else(|| probe.grid(c, SLICE_POINTS));
-            let Prediction { f, y } = probe.model.predict(&probe.along(c, &x))?;
-            let root = |m: &Moments| m.var.column(p).iter().map(|v| v.sqrt()).collect();
+            let (f, y) = probe.model.distributions(&probe.along(c, &x))?;
             // With other columns about, observations lie off the slice.
             let observed =
                 if probe.x.cols() == 1 { (probe.x.column(0), probe.y.column(p)) } else { Default::default() };
             all.push(Slice {
                 column: probe.features[c].clone(),
                 target: probe.targets[p].clone(),
-                mean: y.mean.column(p),
-                latent_std: root(&f),
-                std: root(&y),
+                mean: y.moments()?.mean.column(p),
+                function: interval(&f, p),
+                observation: interval(&y, p),
                 observed,
                 discrete: few.is_some(),
                 x,

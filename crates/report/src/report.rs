@@ -71,6 +71,8 @@ pub struct TargetResults {
     pub mean: Vec<f64>,
     /// Standard deviation of an observation.
     pub std: Vec<f64>,
+    /// Ends of the central 95 % interval of an observation.
+    pub interval: [Vec<f64>; 2],
     /// Probability integral transform: the predicted probability of an observation below the one made.
     pub pit: Vec<f64>,
 }
@@ -155,10 +157,10 @@ pub struct Slice {
     pub x: Vec<f64>,
     /// What is expected.
     pub mean: Vec<f64>,
-    /// Standard deviation of the function.
-    pub latent_std: Vec<f64>,
-    /// Standard deviation of an observation.
-    pub std: Vec<f64>,
+    /// Ends of the central 95 % interval of the function.
+    pub function: [Vec<f64>; 2],
+    /// Ends of the central 95 % interval of an observation.
+    pub observation: [Vec<f64>; 2],
     /// Observations to show with it, x and y; where other columns matter there are none.
     pub observed: (Vec<f64>, Vec<f64>),
     /// Whether the column has a few values only, with nothing between them.

@@ -18,6 +18,7 @@ fn report(n: usize, d: usize, name: &str, value: impl Fn(usize) -> f64) -> Repor
         observed: list(1, n),
         mean: list(2, n),
         std: positive(3, n),
+        interval: [list(2, n), list(5, n)],
         pit: share(4, n),
     };
     let slice = |discrete| Slice {
@@ -25,8 +26,8 @@ fn report(n: usize, d: usize, name: &str, value: impl Fn(usize) -> f64) -> Repor
         target: name.clone(),
         x: list(5, 20),
         mean: list(6, 20),
-        latent_std: positive(7, 20),
-        std: positive(8, 20),
+        function: [positive(7, 20), positive(9, 20)],
+        observation: [positive(8, 20), positive(10, 20)],
         observed: (list(9, n), list(10, n)),
         discrete,
     };

@@ -1,13 +1,15 @@
 //! Measurements on standard splits.
 
 use crate::args::Splits;
+use crate::out::note;
 use crate::plan::search_settings;
 use anyhow::{Context, Result, bail, ensure};
 use deepgp::linalg::Mat;
 use deepgp::train::Termination;
-use deepgp_auto::Memory;
+use deepgp_auto::{Found, Memory};
 use deepgp_data::{Table, read_splits, train_test};
-use deepgp_model::{Config, Model, Prepared, Scores};
+use deepgp_io::Kind;
+use deepgp_model::{Config, Model, Prepared, Scores, Tried};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -30,7 +32,7 @@ pub fn splits(args: &Splits) -> Result<()> {
         let test = all.get(s).with_context(|| format!("there is no split {s}, only {}", all.len()))?;
         let (train, test) = train_test(x.rows(), test)?;
         let started = Instant::now();
-        let (model, training) = train_on(args, x.select_rows(&train), y.select_rows(&train), &config)?;
+        let (model, training) = train_on(args, s, x.select_rows(&train), y.select_rows(&train), &config)?;
         let seconds = started.elapsed().as_secs_f64();
         let score = model.score(&x.select_rows(&test), &y.select_rows(&test))?;
         let Scores { rmse, mean_log_density, coverage_95, .. } = score;
@@ -67,12 +69,11 @@ struct Line {
     training: Value,
 }
 
-/// A model of the training rows, and what there is to say of its training.
-fn train_on(args: &Splits, x: Mat, y: Mat, config: &Config) -> Result<(Model, Value)> {
+/// A model of a split's training rows, and what there is to say of its training.
+fn train_on(args: &Splits, split: usize, x: Mat, y: Mat, config: &Config) -> Result<(Model, Value)> {
     if args.auto {
-        let settings = search_settings(&args.model, None, args.effort)?;
         let data = Prepared::new(x, y)?;
-        let found = deepgp_auto::fit(&data, &settings, &Memory::default(), &AtomicBool::new(false), &|_| ())?;
+        let found = search(args, split, &data)?;
         let members: Vec<(f64, &str)> =
             found.tried.iter().filter(|t| t.weight > 0.0).map(|t| (t.weight, t.name.as_str())).collect();
         let told = json!({ "members": members, "judged": found.mean_log_density, "tried": found.tried.len() });
@@ -84,4 +85,22 @@ fn train_on(args: &Splits, x: Mat, y: Mat, config: &Config) -> Result<(Model, Va
         "energy": outcome.energy, "steps": outcome.steps, "termination": outcome.termination, "events": outcome.n_events,
     });
     Ok((model, told))
+}
+
+/// The search on a split's training rows, which goes on from what the memory's folder has of it.
+fn search(args: &Splits, split: usize, data: &Prepared) -> Result<Found> {
+    let settings = search_settings(&args.model, None, args.effort)?;
+    let file = args.memory.as_ref().map(|folder| folder.join(format!("split-{split}.search")));
+    let memory: Memory = match &file {
+        Some(file) if file.exists() => deepgp_io::load(file, Kind::Search)?,
+        _ => Memory::default(),
+    };
+    let keep = |_: &Tried| {
+        if let Some(file) = &file
+            && let Err(error) = deepgp_io::save(file, Kind::Search, &memory)
+        {
+            note(false, &format!("not kept: {:#}", anyhow::Error::new(error)));
+        }
+    };
+    Ok(deepgp_auto::fit(data, &settings, &memory, &AtomicBool::new(false), &keep)?)
 }

@@ -42,7 +42,7 @@ impl Trained {
         record.date = crate::words::now();
         record.best_step = best.as_ref().map(|best| best.step);
         let fitted = best.map_or(last, |best| best.fitted);
-        Self::of(data, vec![Member { weight: 1.0, fitted }], record, ending, outcome.termination)
+        Self::of(data, vec![Member::new(1.0, fitted)], record, ending, outcome.termination)
     }
 
     /// Scores a network, or a mixture of several, the heaviest first.

@@ -18,7 +18,7 @@ pub fn section(targets: &[TargetResults]) -> Option<Section> {
 }
 
 fn part(index: usize, t: &TargetResults, n_targets: usize) -> Option<Part> {
-    let n = t.observed.len().min(t.mean.len()).min(t.std.len());
+    let n = t.observed.len().min(t.mean.len()).min(t.interval[0].len()).min(t.interval[1].len());
     if n == 0 {
         return None;
     }
@@ -45,11 +45,7 @@ fn agreement(t: &TargetResults, n: usize) -> Panel {
     let label = if some.len() < n { "95 % interval (some rows)" } else { "95 % interval" };
     let many = n > MAX_POINTS;
     // Observations lie across, so that an interval of the prediction stands upright on its own point.
-    let whiskers = Mark::whiskers(
-        pick(&|i| t.observed[i]),
-        pick(&|i| t.mean[i] - 1.96 * t.std[i]),
-        pick(&|i| t.mean[i] + 1.96 * t.std[i]),
-    );
+    let whiskers = Mark::whiskers(pick(&|i| t.observed[i]), pick(&|i| t.interval[0][i]), pick(&|i| t.interval[1][i]));
     let axes = (format!("observed {}", t.name), format!("predicted {}", t.name));
     let mut panel = Panel::new("", Axis::linear(axes.0).range(low, high), Axis::linear(axes.1).range(low, high));
     // Under hexagons nobody would see them.
@@ -63,24 +59,27 @@ fn agreement(t: &TargetResults, n: usize) -> Panel {
 
 /// Residuals against predictions, with the model's own spread.
 fn leftover(t: &TargetResults, residuals: &[f64]) -> Panel {
-    let mut order: Vec<usize> = (0..t.mean.len().min(t.std.len())).collect();
+    let mut order: Vec<usize> = (0..t.mean.len().min(t.interval[0].len()).min(t.interval[1].len())).collect();
     order.sort_by(|&a, &b| t.mean[a].total_cmp(&t.mean[b]));
     // Rows of like predictions share one width, or the band would be a thicket.
     let group = order.len().div_ceil(40).max(1);
-    let (mut x, mut width) = (Vec::new(), Vec::new());
+    let (mut x, mut below, mut above) = (Vec::new(), Vec::new(), Vec::new());
     for rows in order.chunks(group) {
-        let half = 1.96 * root_mean_square(&rows.iter().map(|&i| t.std[i]).collect::<Vec<f64>>());
+        let typical = |end: usize| {
+            let from_mean = |&i: &usize| t.interval[end][i] - t.mean[i];
+            root_mean_square(&rows.iter().map(from_mean).collect::<Vec<f64>>())
+        };
         let ends = [rows[0], rows[rows.len() - 1]].map(|i| t.mean[i]);
         x.push(0.5 * ends[0] + 0.5 * ends[1]);
-        width.push(half);
+        below.push(-typical(0));
+        above.push(typical(1));
     }
-    let below: Vec<f64> = width.iter().map(|w| -w).collect();
     let limit = |y| Mark::line(x.clone(), y).ink(Ink::Series(1)).width(1.4);
     Panel::new("", Axis::linear(format!("predicted {}", t.name)), Axis::linear("observed − predicted"))
         .with(Mark::points(t.mean.clone(), residuals.to_vec()).label(rows_label(residuals.len())))
         .with(Mark::across(0.0))
         .with(limit(below))
-        .with(limit(width).label("95 % limits of the model"))
+        .with(limit(above).label("95 % limits of the model"))
 }
 
 /// What a point, or a hexagon, stands for.

@@ -29,7 +29,7 @@ fn part(index: usize, target: &str, slices: Vec<&Slice>) -> Part {
     figure.row_height = if columns == 3 { 220.0 } else { 320.0 };
     // One range for all, so that slopes can be compared across panels.
     let ends = |s: &&Slice| {
-        let shown = s.mean.iter().zip(&s.std).flat_map(|(m, d)| [m - 2.0 * d, m + 2.0 * d]);
+        let shown = s.observation.iter().flatten().chain(&s.mean).copied();
         shown.chain(s.observed.1.iter().copied()).filter(|v| v.is_finite()).collect::<Vec<f64>>()
     };
     let all: Vec<f64> = slices.iter().flat_map(ends).collect();
@@ -65,31 +65,18 @@ fn part(index: usize, target: &str, slices: Vec<&Slice>) -> Part {
 }
 
 fn panel(s: &Slice, first: bool) -> Panel {
-    let ends = |std: &[f64], sign: f64| s.mean.iter().zip(std).map(|(m, d)| m + sign * 1.96 * d).collect::<Vec<f64>>();
+    let [[low, high], [inner_low, inner_high]] =
+        [&s.observation, &s.function].map(|band| band.each_ref().map(Clone::clone));
     let mut panel = Panel::new("", Axis::linear(&s.column), Axis::linear(if first { s.target.as_str() } else { "" }));
     if s.discrete {
-        panel.marks.push(
-            Mark::whiskers(s.x.clone(), ends(&s.std, -1.0), ends(&s.std, 1.0))
-                .width(5.0)
-                .opacity(0.2)
-                .label("95 %, observation"),
-        );
-        panel.marks.push(
-            Mark::whiskers(s.x.clone(), ends(&s.latent_std, -1.0), ends(&s.latent_std, 1.0))
-                .width(5.0)
-                .opacity(0.4)
-                .label("95 %, function"),
-        );
+        panel.marks.push(Mark::whiskers(s.x.clone(), low, high).width(5.0).opacity(0.2).label("95 %, observation"));
+        panel
+            .marks
+            .push(Mark::whiskers(s.x.clone(), inner_low, inner_high).width(5.0).opacity(0.4).label("95 %, function"));
         panel.marks.push(Mark::points(s.x.clone(), s.mean.clone()).width(4.0).opacity(1.0).label("expected"));
     } else {
-        panel.marks.push(
-            Mark::band(s.x.clone(), ends(&s.std, -1.0), ends(&s.std, 1.0)).opacity(0.14).label("95 %, observation"),
-        );
-        panel.marks.push(
-            Mark::band(s.x.clone(), ends(&s.latent_std, -1.0), ends(&s.latent_std, 1.0))
-                .opacity(0.3)
-                .label("95 %, function"),
-        );
+        panel.marks.push(Mark::band(s.x.clone(), low, high).opacity(0.14).label("95 %, observation"));
+        panel.marks.push(Mark::band(s.x.clone(), inner_low, inner_high).opacity(0.3).label("95 %, function"));
         if !s.observed.0.is_empty() {
             let (x, y) = s.observed.clone();
             panel.marks.push(Mark::points(x, y).ink(Ink::Text).opacity(0.45).width(1.8).label("observed"));
