@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 
 /// Most rows of an exact GP: every evaluation costs their cube.
-pub(crate) const MOST_EXACT_ROWS: usize = 2000;
+pub const MOST_EXACT_ROWS: usize = 2000;
 /// Most rows that hyperparameters of a sparse GP are found with; its factor is that of all rows.
 pub(crate) const MOST_EVIDENCE_ROWS: usize = 10_000;
 /// Most units of wide hidden layers.

@@ -23,6 +23,6 @@ mod memory;
 mod search;
 mod trial;
 
-pub use candidate::{Candidate, Design};
+pub use candidate::{Candidate, Design, MOST_EXACT_ROWS};
 pub use memory::Memory;
-pub use search::{Found, Settings, fit};
+pub use search::{Found, Settings, fit, fit_design};

@@ -4,6 +4,7 @@ use crate::candidate::{Candidate, Design, MOST_EXACT_ROWS};
 use crate::folds::{Fold, folds};
 use crate::memory::Memory;
 use crate::trial::{Training, Trial, judge, mean, train, train_again};
+use deepgp::train::Fitted;
 use deepgp::{Error, Result};
 use deepgp_data::WarpKind;
 use deepgp_model::{Config, Member, Model, Prepared, Tried, mix_log_densities, stacking_weights};
@@ -47,6 +48,39 @@ impl Default for Settings {
     fn default() -> Self {
         Self { effort: 1.0, ensemble: 5, seed: 0, threads: 1 }
     }
+}
+
+impl Settings {
+    /// Does work on the threads that there may be.
+    fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match rayon::ThreadPoolBuilder::new().num_threads(self.threads.max(1)).build() {
+            Ok(pool) => pool.install(work),
+            // Threads can be refused; the work can be done without.
+            Err(_) => work(),
+        }
+    }
+
+    /// How models of so many rows are trained.
+    fn training(&self, rows: usize) -> Training {
+        let times = |count: f64, least: f64| (count * self.effort).ceil().max(least) as usize;
+        let steps = STEPS[usize::from(rows > MOST_EXACT_ROWS)];
+        Training { steps: times(steps, 20.0), evaluations: times(EVALUATIONS, 10.0), seed: self.seed }
+    }
+}
+
+/// Trains one design on all rows, as the search trains what it tries: to compare with. Nothing if `stop` was set.
+///
+/// # Errors
+/// What the data are refused for, or why the design cannot be trained.
+pub fn fit_design(
+    design: &Design,
+    data: &Prepared,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Option<(Fitted, Config)>> {
+    let training = settings.training(data.x().rows());
+    let fitted = settings.on_threads(|| train(design, data, training, stop))?;
+    Ok(fitted.map(|fitted| (fitted, design.config(data.x().rows(), training.steps, settings.seed))))
 }
 
 /// The answer of a search.
@@ -96,12 +130,7 @@ pub fn fit(
         stop,
         tried: Mutex::default(),
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(settings.threads.max(1)).build();
-    match &pool {
-        Ok(pool) => pool.install(|| search.answer()),
-        // Threads can be refused; the work can be done without.
-        Err(_) => search.answer(),
-    }
+    settings.on_threads(|| search.answer())
 }
 
 /// What the stages share.
@@ -158,10 +187,7 @@ impl Search<'_> {
     }
 
     fn training(&self) -> Training {
-        let Settings { effort, seed, .. } = *self.settings;
-        let times = |count: f64, least: f64| (count * effort).ceil().max(least) as usize;
-        let steps = STEPS[usize::from(self.data.x().rows() > MOST_EXACT_ROWS)];
-        Training { steps: times(steps, 20.0), evaluations: times(EVALUATIONS, 10.0), seed }
+        self.settings.training(self.data.x().rows())
     }
 
     fn is_stopped(&self) -> bool {

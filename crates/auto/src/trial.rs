@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Inducing inputs of the sparse GP whose hyperparameters every GP starts from: it costs next to nothing.
 const FIRST_INDUCING: usize = 50;
+/// Starts of a network, and the share of its steps after which the best of them is known.
+const STARTS: u64 = 3;
+const EARLY: f64 = 0.1;
 /// Share of steps and evaluations that a model which is trained already takes on all rows.
 const AGAIN: f64 = 0.4;
 
@@ -91,8 +94,26 @@ pub(crate) fn train(design: &Design, data: &Prepared, training: Training, stop: 
             Ok(Some(exact::fit(&start, data.x(), data.y(), evaluations)?.fitted))
         }
         Design::Sparse { kernel, inducing } => sparse_gp(data, *kernel, *inducing, evaluations, seed).map(Some),
-        Design::Network { .. } => run(data.trainer(&design.config(data.x().rows(), steps, seed))?, stop),
+        Design::Network { .. } => best_start(design, data, steps, seed, stop),
     }
+}
+
+/// Trains a network from the best of several starts, judged by their energy early on.
+fn best_start(design: &Design, data: &Prepared, steps: usize, seed: u64, stop: &AtomicBool) -> Result<Option<Fitted>> {
+    let early = (EARLY * steps as f64).ceil() as usize;
+    let mut best: Option<(f64, Trainer<'_>)> = None;
+    for start in 0..STARTS {
+        let mut trainer = data.trainer(&design.config(data.x().rows(), steps, seed.wrapping_add(start << 32)))?;
+        let outcome =
+            trainer.run(&mut |progress: &Progress<'_>| match stop.load(Ordering::Relaxed) || progress.step >= early {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            });
+        if best.as_ref().is_none_or(|(energy, _)| outcome.energy < *energy) {
+            best = Some((outcome.energy, trainer));
+        }
+    }
+    best.map_or(Ok(None), |(_, trainer)| run(trainer, stop))
 }
 
 /// Trains what was trained on a part of the rows on all of them, from there.

@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use crate::bench::options::{Check, Frontier, SplitList, Table};
+use crate::bench::options::{Auto, Check, Frontier, SplitList, Table};
 use crate::bench::report_options::ReportOptions;
 use crate::options::{ModelOptions, Options, TableOptions};
 pub use crate::values::widths;
@@ -348,6 +348,8 @@ pub enum Bench {
     Table(Box<Table>),
     /// Run accuracy against time: numbers of inducing inputs, depths, engines
     Frontier(Box<Frontier>),
+    /// Run the automatic mode on splits of data sets, beside exact GPs
+    Auto(Auto),
     /// Repeat some recorded runs and compare every bit
     Check(Check),
     /// Turn records of experiments into tables and figures

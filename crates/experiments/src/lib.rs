@@ -4,6 +4,7 @@
 //! [`record::Line`] for each run. The paper's protocol is [`Variant::paper`] on [`Task::paper`]. [`Results`] puts records in
 //! order, [`stats`] judges them, and [`present`] shows them to people.
 
+pub mod automatic;
 mod circumstances;
 mod error;
 mod log;

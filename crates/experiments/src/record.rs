@@ -2,7 +2,7 @@
 
 use crate::circumstances::Circumstances;
 use deepgp::train::Termination;
-use deepgp_model::{Config, Scores};
+use deepgp_model::{Config, Scores, Tried};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,10 +46,26 @@ pub struct Run {
     pub rows: usize,
     /// How it went.
     pub result: RunResult,
-    /// Seconds of training.
+    /// Seconds of training, on one thread.
     pub seconds: f64,
+    /// What the automatic mode did; the configuration is then that of the heaviest model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub automatic: Option<Automatic>,
     /// Where and with what.
     pub circumstances: Circumstances,
+}
+
+/// A run of the automatic mode, or of one of its designs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Automatic {
+    /// Multiplies all numbers of steps.
+    pub effort: f64,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Mean log density of the rows that models were judged by, in cross-validation on the training part.
+    pub judged: Option<f64>,
+    /// Everything that was tried, with weights; nothing for a design alone.
+    pub tried: Vec<Tried>,
 }
 
 /// What comes out of a run.

@@ -61,7 +61,7 @@ pub fn run(parts: &Parts, config: &Config, stop: &AtomicBool) -> Result<Option<(
 }
 
 /// Scores of a constant and of a linear model on the same rows, where they are finite.
-fn baseline_scores(data: &Prepared, parts: &Parts) -> Result<Vec<(String, Scores)>> {
+pub(crate) fn baseline_scores(data: &Prepared, parts: &Parts) -> Result<Vec<(String, Scores)>> {
     let (linear, (x, y)) = (LinearModel::fit(data)?, &parts.test);
     let mut all = Vec::new();
     for (name, moments) in baselines(data.inputs(), data.targets(), linear.as_ref(), x)? {

@@ -172,7 +172,8 @@ impl Study {
             let Some((result, seconds)) = run(&parts, &job.config, stop)? else { return Ok(()) };
             let (inputs, rows) = (parts.train.0.cols(), parts.train.0.rows());
             let (key, config, circumstances) = (job.key.clone(), job.config.clone(), circumstances.clone());
-            let line = Line::Run(Run { key, config, inputs, rows, result, seconds, circumstances });
+            let automatic = None;
+            let line = Line::Run(Run { key, config, inputs, rows, result, seconds, automatic, circumstances });
             log.append(&line)?;
             tell(Some(&line));
             Ok(())

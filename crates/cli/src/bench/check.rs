@@ -5,8 +5,9 @@ use crate::fault::usage;
 use crate::out::{note, print};
 use anyhow::{Result, bail};
 use deepgp_datasets::Store;
-use deepgp_experiments::record::{Line, Run};
-use deepgp_experiments::{Circumstances, Task, read_records, run};
+use deepgp_experiments::automatic::repeat;
+use deepgp_experiments::record::{Line, Run, RunResult};
+use deepgp_experiments::{Circumstances, Parts, Task, read_records, run};
 use std::sync::atomic::AtomicBool;
 
 /// Repeats some runs; an error if any differs.
@@ -30,7 +31,7 @@ pub fn check(args: &Check) -> Result<()> {
         let key = &recorded.key;
         let task: Task = key.task.parse()?;
         let parts = task.load(&store)?.parts(key.split)?;
-        let Some((result, _)) = run(&parts, &recorded.config, &AtomicBool::new(false))? else { continue };
+        let Some(result) = repeated(recorded, &parts, &here)? else { continue };
         let same = serde_json::to_string(&result)? == serde_json::to_string(&recorded.result)?;
         let verdict = if same { "the same to the last bit" } else { "DIFFERENT" };
         print(&format!("{} {} split {}: {verdict}\n", key.task, key.variant, key.split))?;
@@ -44,4 +45,13 @@ pub fn check(args: &Check) -> Result<()> {
         bail!("{different} of {wanted} runs came out different");
     }
     Ok(())
+}
+
+/// The result of a run that is done again.
+fn repeated(recorded: &Run, parts: &Parts, here: &Circumstances) -> Result<Option<RunResult>> {
+    let never = AtomicBool::new(false);
+    match &recorded.automatic {
+        None => Ok(run(parts, &recorded.config, &never)?.map(|(result, _)| result)),
+        Some(old) => Ok(repeat(&recorded.key, parts, old.effort, old.seed, here, &never)?.map(|run| run.result)),
+    }
 }

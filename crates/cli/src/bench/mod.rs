@@ -1,5 +1,6 @@
 //! Measurements: accuracy on standard splits, the paper's experiments, and speed against the machine's own ceilings.
 
+mod auto;
 mod check;
 mod cost;
 mod frontier;
@@ -12,6 +13,7 @@ mod splits;
 mod study;
 mod table;
 
+pub use auto::auto;
 pub use check::check;
 pub use frontier::frontier;
 pub use report::report;

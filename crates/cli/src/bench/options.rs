@@ -268,6 +268,32 @@ pub struct Frontier {
     pub training: Training,
 }
 
+/// Options of `bench auto`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What `deepgp fit` does when no network is given, on the training part of each
+split and scored on its test part; and where there are at most 2,000 training
+rows, exact GPs with two kernels, to compare with. Every run has one thread and
+is one line of JSON that says what was tried; a study that was interrupted goes
+on where it was when the command is given again.
+
+Example:
+  deepgp bench auto --out auto.jsonl --tasks boston,energy1 --splits 0-4")]
+pub struct Auto {
+    /// What all studies have.
+    #[command(flatten)]
+    pub study: StudyOptions,
+    /// Name of the study in the records
+    #[arg(long = "study", value_name = "NAME", default_value = "auto")]
+    pub name: String,
+    /// Multiplies all numbers of steps
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub effort: f64,
+    /// Seed of everything random
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u64,
+}
+
 /// Options of `bench check`.
 #[derive(Debug, Args)]
 #[command(after_help = "\

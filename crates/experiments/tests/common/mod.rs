@@ -62,6 +62,7 @@ pub fn run(study: &str, task: &str, variant: &Variant, split: usize, result: Opt
             factor_bytes: 8 * rows * units * inducing * (inducing + 1),
         },
         seconds: 1e-3 * (inducing * inducing * units) as f64 * (1.0 + 0.01 * split as f64),
+        automatic: None,
         circumstances: circumstances(),
     }
 }

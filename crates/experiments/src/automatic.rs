@@ -1,0 +1,166 @@
+//! The automatic mode on splits of tasks, beside exact GPs where rows are few enough for them.
+
+use crate::circumstances::Circumstances;
+use crate::error::Result;
+use crate::log::Log;
+use crate::pool;
+use crate::record::{Automatic, Course, Key, Line, Run, RunResult};
+use crate::run::baseline_scores;
+use crate::study::{Progress, Shard};
+use crate::task::{Parts, Task, TaskData};
+use deepgp::init::KernelChoice;
+use deepgp::train::{Fitted, Termination};
+use deepgp_auto::{Design, MOST_EXACT_ROWS, Memory, Settings, fit, fit_design};
+use deepgp_model::{Config, Model, Prepared, Scores};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// What is run on a split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entrant {
+    Auto,
+    Exact(KernelChoice),
+}
+
+/// All of them with the names that records have for them.
+const ENTRANTS: [(&str, Entrant); 3] = [
+    ("[auto]", Entrant::Auto),
+    ("[exact GP]", Entrant::Exact(KernelChoice::Eq)),
+    ("[exact GP, Matérn 3/2]", Entrant::Exact(KernelChoice::Matern32)),
+];
+
+/// The automatic mode and exact GPs on splits of tasks.
+#[derive(Debug, Clone)]
+pub struct AutoStudy {
+    /// Its name in the records.
+    pub name: String,
+    /// The tasks.
+    pub tasks: Vec<Task>,
+    /// The splits, from 0; those that a task does not have are left out. None for all.
+    pub splits: Option<Vec<usize>>,
+    /// Multiplies all numbers of steps.
+    pub effort: f64,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The part of the study that is done here.
+    pub shard: Shard,
+}
+
+impl AutoStudy {
+    /// Does what is not in the log yet, so many runs at a time; `watch` is told of each. Returns whether all is done: not if
+    /// `stop` was set. Every run has one thread.
+    ///
+    /// # Errors
+    /// What is wrong with the data; [`crate::Error::OtherSettings`] if the log has the same runs with other settings; what the
+    /// system says of the log.
+    pub fn execute(
+        &self,
+        data: &[TaskData],
+        log: &Log,
+        threads: usize,
+        stop: &AtomicBool,
+        watch: &(dyn Fn(Progress<'_>) + Sync),
+    ) -> Result<bool> {
+        let (all, circumstances) = (self.keys(data), Circumstances::here());
+        let mut jobs = Vec::new();
+        for (task, key) in &all {
+            match log.run(key).map(|run| run.automatic.as_ref()) {
+                Some(Some(old)) if (old.effort, old.seed) == (self.effort, self.seed) => {}
+                Some(_) => return Err(log.other_settings(key)),
+                None => jobs.push((*task, key.clone())),
+            }
+        }
+        let (found, total) = (all.len() - jobs.len(), all.len());
+        let done = AtomicUsize::new(found);
+        watch(Progress { done: found, total, found, line: None });
+        pool::for_each(&jobs, threads, stop, |(task, key)| {
+            let parts = data[*task].parts(key.split)?;
+            let Some(run) = repeat(key, &parts, self.effort, self.seed, &circumstances, stop)? else { return Ok(()) };
+            let line = Line::Run(run);
+            log.append(&line)?;
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            watch(Progress { done, total, found, line: Some(&line) });
+            Ok(())
+        })?;
+        Ok(!stop.load(Ordering::Relaxed))
+    }
+
+    /// Every run with the number of its task: split by split, so that a study which is cut short has some of every task.
+    fn keys(&self, data: &[TaskData]) -> Vec<(usize, Key)> {
+        let most = data.iter().map(|data| data.splits.len()).max().unwrap_or(0);
+        let splits = self.splits.clone().unwrap_or_else(|| (0..most).collect());
+        let mut all = Vec::new();
+        for split in splits {
+            for (task, data) in data.iter().enumerate().filter(|(_, data)| split < data.splits.len()) {
+                let rows = data.x.rows() - data.splits[split].len();
+                for (name, entrant) in ENTRANTS {
+                    if entrant == Entrant::Auto || rows <= MOST_EXACT_ROWS {
+                        let (study, task_name) = (self.name.clone(), self.tasks[task].name.clone());
+                        all.push((task, Key { study, task: task_name, variant: name.to_owned(), split }));
+                    }
+                }
+            }
+        }
+        let Shard { index, count } = self.shard;
+        all.into_iter().enumerate().filter(|(place, _)| place % count == index).map(|(_, run)| run).collect()
+    }
+}
+
+/// Does one run, by its name; nothing if there is no such entrant, or if `stop` was set meanwhile.
+///
+/// # Errors
+/// What the data are refused for.
+pub fn repeat(
+    key: &Key,
+    parts: &Parts,
+    effort: f64,
+    seed: u64,
+    circumstances: &Circumstances,
+    stop: &AtomicBool,
+) -> Result<Option<Run>> {
+    let Some((_, entrant)) = ENTRANTS.iter().find(|(name, _)| *name == key.variant) else { return Ok(None) };
+    let data = Prepared::new(parts.train.0.clone(), parts.train.1.clone())?;
+    let settings = Settings { effort, seed, ..Settings::default() };
+    let started = Instant::now();
+    let mut automatic = Automatic { effort, seed, judged: None, tried: Vec::new() };
+    let (config, model): (Config, Model) = match entrant {
+        Entrant::Auto => {
+            let found = fit(&data, &settings, &Memory::default(), stop, &|_| ())?;
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let model = found.model(&data)?;
+            (automatic.judged, automatic.tried) = (found.mean_log_density, found.tried);
+            (found.config, model)
+        }
+        Entrant::Exact(kernel) => {
+            let design = Design::Exact { kernel: *kernel };
+            let Some((fitted, config)) = fit_design(&design, &data, &settings, stop)? else { return Ok(None) };
+            (config, data.model(fitted)?)
+        }
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    let result = RunResult {
+        scores: Some(model.score(&parts.test.0, &parts.test.1)?).filter(Scores::is_finite),
+        baselines: baseline_scores(&data, parts)?,
+        termination: Termination::Iterations,
+        steps: config.train.iterations,
+        energy: Course::default(),
+        events: BTreeMap::new(),
+        n_events: 0,
+        factor_bytes: model.members().map(|(_, member)| bytes(member.fitted())).sum(),
+    };
+    let (inputs, rows) = (data.x().cols(), data.x().rows());
+    let (key, automatic, circumstances) = (key.clone(), Some(automatic), circumstances.clone());
+    Ok(Some(Run { key, config, inputs, rows, result, seconds, automatic, circumstances }))
+}
+
+/// Bytes of a model's factors: Λ and η of every layer.
+fn bytes(fitted: &Fitted) -> usize {
+    let sizes = fitted.model.layers().iter().map(|layer| {
+        let m = layer.n_inducing();
+        layer.dim_out * m * (m + 1)
+    });
+    std::mem::size_of::<f64>() * sizes.sum::<usize>()
+}
