@@ -64,7 +64,7 @@ impl Display for Candidate {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.warp {
             None => write!(f, "{}", self.design),
-            Some(kind) => write!(f, "{} of {kind}", self.design),
+            Some(kind) => write!(f, "{}, {kind} target", self.design),
         }
     }
 }
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(wide.with_alpha(PLAIN_ALPHA), None);
         assert!(wide.with_alpha(1.0).is_some());
         let warped = Candidate { design: wide, warp: Some(WarpKind::Log) };
-        assert_eq!(warped.to_string(), "deep GP [3] linear, M 100, α 0.5 of log");
+        assert_eq!(warped.to_string(), "deep GP [3] linear, M 100, α 0.5, log target");
         assert_eq!(warped.with_alpha(1.0).and_then(|c| c.warp), Some(WarpKind::Log));
     }
 }

@@ -31,9 +31,9 @@ pub(crate) struct Fold {
 /// Divisions such that no row is judged by twice, a function of the seed; none for very few rows.
 ///
 /// # Errors
-/// As [`Prepared::new`].
-pub(crate) fn folds(x: &Mat, y: &Mat, seed: u64) -> Result<Vec<Fold>> {
-    let rows = x.rows();
+/// As [`Prepared::part`].
+pub(crate) fn folds(data: &Prepared, seed: u64) -> Result<Vec<Fold>> {
+    let rows = data.x().rows();
     let mut order: Vec<usize> = (0..rows).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     let (count, size) = match rows {
@@ -45,9 +45,8 @@ pub(crate) fn folds(x: &Mat, y: &Mat, seed: u64) -> Result<Vec<Fold>> {
         let mut is_judge = vec![false; rows];
         judges.iter().for_each(|&row| is_judge[row] = true);
         let (judges, train): (Vec<usize>, Vec<usize>) = (0..rows).partition(|&row| is_judge[row]);
-        let take = |rows: &[usize]| (x.select_rows(rows), y.select_rows(rows));
-        let (x, y) = take(&train);
-        Ok(Fold { index, train: Prepared::new(x, y)?, judge: take(&judges) })
+        let judge = (data.x().select_rows(&judges), data.y().select_rows(&judges));
+        Ok(Fold { index, train: data.part(&train)?, judge })
     };
     order.chunks(size).take(count).enumerate().map(divide).collect()
 }
@@ -62,7 +61,7 @@ mod tests {
             [(3, 0, 0), (12, 4, 12), (103, 4, 103), (2000, 4, 2000), (5000, 1, 750), (90_000, 1, 4000)]
         {
             let x = Mat::from_fn(rows, 1, |i, _| i as f64);
-            let all = folds(&x, &x, 1)?;
+            let all = folds(&Prepared::new(x.clone(), x)?, 1)?;
             let mut seen: Vec<f64> = all.iter().flat_map(|fold| fold.judge.0.column(0)).collect();
             seen.sort_by(f64::total_cmp);
             seen.dedup();

@@ -121,15 +121,8 @@ pub fn fit(
     watch: &(dyn Fn(&Tried) + Sync),
 ) -> Result<Found> {
     memory.bind(data, settings)?;
-    let search = Search {
-        memory,
-        folds: folds(data.x(), data.y(), settings.seed)?,
-        data,
-        settings,
-        watch,
-        stop,
-        tried: Mutex::default(),
-    };
+    let search =
+        Search { memory, folds: folds(data, settings.seed)?, data, settings, watch, stop, tried: Mutex::default() };
     settings.on_threads(|| search.answer())
 }
 

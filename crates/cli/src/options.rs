@@ -2,8 +2,8 @@
 
 use crate::fault::usage;
 use crate::values::{
-    DecimalName, EngineName, HeaderName, KernelName, MeanName, Names, NoiseName, ScheduleName, Seconds, Widths,
-    delimiter,
+    DecimalName, EngineName, HeaderName, KernelName, MeanName, Names, NoiseName, ScheduleName, Seconds, TransformName,
+    Widths, delimiter,
 };
 use anyhow::{Context, Result};
 use clap::{Args, Command};
@@ -13,9 +13,21 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// What `--auto` decides on itself.
-const NOT_WITH_AUTO: [&str; 13] = [
-    "hidden", "inducing", "kernel", "mean", "noise", "engine", "alpha", "damping", "lr", "schedule", "iters", "batch",
+const NOT_WITH_AUTO: [&str; 14] = [
+    "hidden",
+    "inducing",
+    "kernel",
+    "mean",
+    "noise",
+    "engine",
+    "alpha",
+    "damping",
+    "lr",
+    "schedule",
+    "iters",
+    "batch",
     "epochs",
+    "transform",
 ];
 
 /// Everything about a fit that has a default.
@@ -51,6 +63,14 @@ pub struct Options {
     #[command(flatten)]
     #[serde(flatten)]
     pub model: ModelOptions,
+    /// Train on a transform of the targets; predictions and densities are still those of the targets. A search decides on it
+    /// itself [default: none]
+    #[arg(long, value_enum, value_name = "TRANSFORM", help_heading = "Training")]
+    pub transform: Option<TransformName>,
+    /// Multiply predicted standard deviations by the factor that suits the held-out rows best; the factor is recorded
+    #[arg(long, help_heading = "Training")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub recalibrate: bool,
     /// Passes over the data, instead of steps
     #[arg(long, value_name = "E", allow_negative_numbers = true, conflicts_with = "iters", help_heading = "Training")]
     pub epochs: Option<f64>,

@@ -2,7 +2,7 @@
 
 use crate::fault::usage;
 use crate::options::{ModelOptions, Options, TableOptions, positive};
-use crate::values::{Names, Seconds};
+use crate::values::{Names, Seconds, TransformName};
 use anyhow::Result;
 use deepgp_data::{ReadOptions, Roles};
 use deepgp_model::Config;
@@ -40,6 +40,10 @@ pub struct Plan {
     pub length: Length,
     /// The search for a model, unless it is given.
     pub auto: Option<deepgp_auto::Settings>,
+    /// The transform of the targets.
+    pub transform: Option<TransformName>,
+    /// Whether standard deviations are calibrated by the held-out rows.
+    pub recalibrate: bool,
     /// Share of the rows that is held out.
     pub valid: f64,
     /// The model file.
@@ -91,6 +95,9 @@ impl Plan {
         if !(0.0..=0.9).contains(&valid) {
             return Err(usage!("--valid must lie between 0 and 0.9, not {valid}"));
         }
+        if options.recalibrate && valid == 0.0 {
+            return Err(usage!("--recalibrate needs held-out rows, and --valid is 0"));
+        }
         let names = |names: &Option<Names>| names.as_ref().map(|names| names.0.clone());
         Ok(Self {
             data,
@@ -102,6 +109,8 @@ impl Plan {
             auto,
             config,
             length,
+            transform: options.transform,
+            recalibrate: options.recalibrate,
             valid,
             out: options.out.clone().unwrap_or_else(|| PathBuf::from("model.deepgp")),
             checkpoint: options.checkpoint.map_or(60.0, |seconds| seconds.0),
@@ -133,6 +142,8 @@ impl Plan {
             exclude: names(&self.exclude),
             categorical: names(&self.categorical),
             model,
+            transform: self.transform,
+            recalibrate: self.recalibrate,
             epochs,
             time,
             valid: Some(self.valid),
@@ -184,7 +195,7 @@ impl Plan {
 
 /// The settings of a search, if one is asked for or nothing is said of the network and its training.
 fn auto(options: &Options) -> Result<Option<deepgp_auto::Settings>> {
-    let is_open = is_open(&options.model) && options.epochs.is_none();
+    let is_open = is_open(&options.model) && options.epochs.is_none() && options.transform.is_none();
     match (options.auto || is_open, options.ensemble, options.effort) {
         (false, None, None) => Ok(None),
         (false, ..) => Err(usage!("'ensemble' and 'effort' are for a search, and the network is given")),

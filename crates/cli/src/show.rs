@@ -71,6 +71,9 @@ fn text(saved: &SavedModel) -> String {
     for line in noise(saved) {
         out += &format!("noise    {line}\n");
     }
+    if let Some(factor) = saved.std_factor {
+        out += &format!("scaled   standard deviations times {}, by held-out rows\n", number(factor));
+    }
     if !record.tried.is_empty() {
         out += &format!("\n{}", crate::fit::summary(record, 1 + saved.others.len()));
     }
@@ -110,6 +113,16 @@ fn noise(saved: &SavedModel) -> Vec<String> {
     let names = saved.preprocessing.schema.targets().iter();
     let scales = saved.preprocessing.targets.scale();
     match saved.fitted.model.likelihood() {
+        Likelihood::Gaussian(g) if !saved.warps.is_empty() => names
+            .zip(g.noise_var.iter().zip(&saved.warps))
+            .map(|(name, (var, warp))| {
+                format!(
+                    "Gaussian, standard deviation {} of {name} after its transform ({})",
+                    number(var.sqrt()),
+                    warp.kind()
+                )
+            })
+            .collect(),
         Likelihood::Gaussian(g) => names
             .zip(g.noise_var.iter().zip(scales))
             .map(|(name, (var, scale))| {
@@ -211,6 +224,14 @@ fn training(record: &Record) -> String {
     }
     if record.n_events > 0 {
         out += &format!("  {}: {}\n", plural(record.n_events, "event"), kinds(&record.events));
+    }
+    if let Some(check) = &record.moment_check {
+        out += &format!(
+            "  mean log density of {} by moments {}, by samples {}\n",
+            plural(check.rows, "held-out row"),
+            number(check.moments),
+            number(check.samples)
+        );
     }
     if let Some(scores) = &record.held_out {
         out += &format!(

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use deepgp::infer::{Engine, Site};
 use deepgp::init::{KernelChoice, MeanChoice};
 use deepgp::optim::Schedule;
-use deepgp_data::{Decimal, Header};
+use deepgp_data::{Decimal, Header, WarpKind};
 use deepgp_model::Noise;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::str::FromStr;
@@ -200,6 +200,28 @@ pub enum KernelName {
     Matern52,
     /// Spectral mixture of three components
     SpectralMixture,
+}
+
+/// Transforms of targets by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransformName {
+    /// The logarithm, for positive targets
+    Log,
+    /// A power on either side of the mean, found by maximum likelihood
+    YeoJohnson,
+    /// Ranks as normal scores, smoothed
+    Ranks,
+}
+
+impl From<TransformName> for WarpKind {
+    fn from(name: TransformName) -> Self {
+        match name {
+            TransformName::Log => WarpKind::Log,
+            TransformName::YeoJohnson => WarpKind::YeoJohnson,
+            TransformName::Ranks => WarpKind::Ranks,
+        }
+    }
 }
 
 /// Components of a spectral mixture.

@@ -56,7 +56,7 @@ impl Display for WarpKind {
         f.write_str(match self {
             Self::Log => "log",
             Self::YeoJohnson => "Yeo-Johnson",
-            Self::Ranks => "ranks",
+            Self::Ranks => "rank",
         })
     }
 }

@@ -21,6 +21,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod calibrate;
 mod checkpoint;
 mod config;
 mod limits;
@@ -34,6 +35,7 @@ mod saved;
 mod scores;
 mod summary;
 
+pub use calibrate::MomentCheck;
 pub use checkpoint::{Best, Checkpoint};
 pub use config::{Config, Noise};
 pub use linear::{LinearModel, baselines};

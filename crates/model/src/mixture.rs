@@ -28,6 +28,11 @@ pub(crate) fn mix_moments(weights: &[f64], members: &[Moments]) -> Moments {
     Moments { mean, var }
 }
 
+/// The mean, if it is a number.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    Some(values.iter().sum::<f64>() / values.len() as f64).filter(|mean| mean.is_finite())
+}
+
 /// log Σ_k w_k p_k of every row, from log p_k: `log_densities[k][n]` is that of row n.
 pub fn mix_log_densities(weights: &[f64], log_densities: &[Vec<f64>]) -> Vec<f64> {
     let row = |n: usize| {

@@ -128,7 +128,7 @@ impl Model {
     }
 
     /// Whether noise is normal.
-    fn is_normal(&self) -> bool {
+    pub(crate) fn is_normal(&self) -> bool {
         self.members.iter().all(|member| matches!(member.fitted().model.likelihood(), Likelihood::Gaussian(_)))
     }
 
@@ -140,6 +140,11 @@ impl Model {
     /// The predictors of all networks with their weights, the heaviest first.
     pub fn members(&self) -> impl Iterator<Item = (f64, &Predictor)> {
         self.weights.iter().copied().zip(&self.members)
+    }
+
+    /// Transforms of the targets of each member, in the order of [`Model::members`].
+    pub(crate) fn warps(&self) -> &[Vec<Warp>] {
+        &self.warps
     }
 
     /// How inputs are standardised.

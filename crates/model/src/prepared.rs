@@ -36,6 +36,8 @@ pub struct Prepared {
     targets: Standardiser,
     x: Mat,
     y: Mat,
+    /// What a target of 0 became.
+    zero: Vec<f64>,
     warps: Vec<Warp>,
 }
 
@@ -59,7 +61,19 @@ impl Prepared {
         }
         inputs.apply_in_place(&mut x, "inputs")?;
         targets.apply_in_place(&mut y, "targets")?;
-        Ok(Self { inputs, targets, x, y, warps: Vec::new() })
+        let zero = targets.mean().iter().zip(targets.scale()).map(|(mean, scale)| -mean / scale).collect();
+        Ok(Self { inputs, targets, x, y, zero, warps: Vec::new() })
+    }
+
+    /// Some of the rows, standardised by themselves, as if there were no others; their own unit is that of these rows here.
+    ///
+    /// # Errors
+    /// As [`Prepared::new`].
+    pub fn part(&self, rows: &[usize]) -> Result<Self> {
+        let mut part = Self::new(self.x.select_rows(rows), self.y.select_rows(rows))?;
+        let scales = part.targets.mean().iter().zip(part.targets.scale());
+        part.zero = self.zero.iter().zip(scales).map(|(zero, (mean, scale))| (zero - mean) / scale).collect();
+        Ok(part)
     }
 
     /// The same with transformed targets, by transforms that are learnt from them; nothing if the kind does not suit all of
@@ -68,10 +82,7 @@ impl Prepared {
     /// # Errors
     /// As [`warp_targets`].
     pub fn warped(&self, kind: WarpKind) -> Result<Option<Self>> {
-        let learn = |p: usize| {
-            let zero = -self.targets.mean()[p] / self.targets.scale()[p];
-            Warp::fit(kind, &self.y.column(p), zero)
-        };
+        let learn = |p: usize| Warp::fit(kind, &self.y.column(p), self.zero[p]);
         let Some(warps) = (0..self.y.cols()).map(learn).collect::<Option<Vec<Warp>>>() else { return Ok(None) };
         let mut warped = Self { warps, ..self.clone() };
         warp_targets(&warped.warps, &mut warped.y)?;
@@ -135,5 +146,33 @@ impl Prepared {
     pub fn model(&self, fitted: Fitted) -> Result<Model> {
         let member = Member { weight: 1.0, fitted, warps: self.warps.clone() };
         Model::mixture(self.inputs.clone(), self.targets.clone(), vec![member])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_knows_where_zero_was() -> Result<()> {
+        let x = Mat::from_fn(60, 1, |i, _| i as f64);
+        let y = Mat::from_fn(60, 1, |i, _| (0.1 * i as f64).exp());
+        let data = Prepared::new(x, y.clone())?;
+        let rows: Vec<usize> = (10..50).collect();
+        let part = data.part(&rows)?;
+        // Back through both standardisers.
+        let back = data.targets().invert_mean(&part.targets().invert_mean(part.y())?)?;
+        assert!((0..40).all(|i| (back[(i, 0)] / y[(i + 10, 0)] - 1.0).abs() < 1e-12));
+        // A logarithm makes these targets a straight line, of the part as of the whole; with another zero it would not.
+        for data in [&data, &part] {
+            let warped = data.warped(WarpKind::Log)?.expect("positive targets");
+            let t = warped.y().column(0);
+            let steps: Vec<f64> = t.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            assert!(steps.iter().all(|step| (step / steps[0] - 1.0).abs() < 1e-6), "{steps:?}");
+        }
+        let signed = Prepared::new(Mat::from_fn(60, 1, |i, _| i as f64), Mat::from_fn(60, 1, |i, _| i as f64 - 5.0))?;
+        assert!(signed.warped(WarpKind::Log)?.is_none());
+        assert!(signed.part(&rows)?.warped(WarpKind::Log)?.is_some());
+        Ok(())
     }
 }

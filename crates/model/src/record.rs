@@ -1,5 +1,6 @@
 //! What happened in training, as it is kept with a model.
 
+use crate::calibrate::MomentCheck;
 use crate::config::Config;
 use crate::scores::Scores;
 use deepgp::infer::Event;
@@ -38,6 +39,9 @@ pub struct Record {
     /// What an automatic search tried, in order; nothing if there was none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
+    /// How far propagated moments agree with samples on held-out rows, for what has hidden layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moment_check: Option<MomentCheck>,
 }
 
 /// One model that an automatic search tried.
@@ -73,6 +77,7 @@ impl Record {
             curve: Curve::default(),
             held_out: None,
             tried: Vec::new(),
+            moment_check: None,
         }
     }
 

@@ -125,7 +125,7 @@ pub fn search(
     let end = if ending.is_some() { Termination::Stopped } else { Termination::Iterations };
     record.termination = Some(end);
     record.tried = found.tried;
-    Trained::of(data, found.members, record, ending, end)
+    Trained::of(plan, data, found.members, record, ending, end)
 }
 
 /// A line for each model that was tried.

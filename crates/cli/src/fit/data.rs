@@ -2,11 +2,12 @@
 
 use crate::fault::usage;
 use crate::plan::Plan;
-use anyhow::Result;
+use crate::values::TransformName;
+use anyhow::{Result, bail};
 use deepgp::init::distinct_rows;
 use deepgp::linalg::Mat;
-use deepgp_data::{Notice, Reader, Schema, Source, Targets};
-use deepgp_model::{Prepared, Preprocessing, Range};
+use deepgp_data::{Notice, Reader, Schema, Source, Targets, WarpKind};
+use deepgp_model::{LinearModel, Prepared, Preprocessing, Range};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeSet;
@@ -35,6 +36,8 @@ pub struct TrainingData {
     pub prepared: Prepared,
     /// From a table to these, and back.
     pub preprocessing: Preprocessing,
+    /// A linear model of the training rows, to compare with; a singular table has none.
+    pub linear: Option<LinearModel>,
     /// Rows held out; may be none.
     pub held_out: Rows,
     /// The rows of those that are looked at while training.
@@ -55,7 +58,29 @@ impl TrainingData {
         let prepared = Prepared::new(rows.x, rows.y)?;
         let (inputs, targets) = (prepared.inputs().clone(), prepared.targets().clone());
         let preprocessing = Preprocessing { schema, inputs, ranges, targets };
-        Ok(Self { looked_at: held_out.thinned(), prepared, preprocessing, held_out, notices })
+        Self::of(plan, prepared, preprocessing, held_out, notices)
+    }
+
+    fn of(
+        plan: &Plan,
+        plain: Prepared,
+        preprocessing: Preprocessing,
+        held_out: Rows,
+        notices: Vec<Notice>,
+    ) -> Result<Self> {
+        let linear = LinearModel::fit(&plain).unwrap_or(None);
+        let prepared = match plan.transform {
+            None => plain,
+            Some(name) => match plain.warped(name.into())? {
+                Some(warped) => warped,
+                None => bail!(
+                    "the targets cannot be transformed by {}: there are too few different ones{}",
+                    WarpKind::from(name),
+                    if name == TransformName::Log { ", or some are not positive" } else { "" }
+                ),
+            },
+        };
+        Ok(Self { looked_at: held_out.thinned(), prepared, preprocessing, linear, held_out, notices })
     }
 
     /// The data of an interrupted run, prepared as they were.
@@ -66,7 +91,7 @@ impl TrainingData {
         let (rows, held_out) = split(plan, source, &preprocessing.schema)?;
         let (inputs, targets) = (preprocessing.inputs.clone(), preprocessing.targets.clone());
         let prepared = Prepared::with(inputs, targets, rows.x, rows.y)?;
-        Ok(Self { looked_at: held_out.thinned(), prepared, preprocessing, held_out, notices: Vec::new() })
+        Self::of(plan, prepared, preprocessing, held_out, Vec::new())
     }
 
     /// Training rows.
@@ -142,6 +167,12 @@ impl Rows {
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.x.rows()
+    }
+
+    /// The first rows, at most so many.
+    pub fn first(&self, most: usize) -> (Mat, Mat) {
+        let rows: Vec<usize> = (0..self.len().min(most)).collect();
+        (self.x.select_rows(&rows), self.y.select_rows(&rows))
     }
 
     /// Evenly spaced rows, few enough to be looked at often.

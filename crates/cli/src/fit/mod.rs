@@ -272,7 +272,7 @@ pub fn train_on(
         listen(&stop)?;
     }
     let outcome = trainer.run(&mut watch);
-    Trained::new(&data, watch, &outcome, trainer.fitted())
+    Trained::new(plan, &data, watch, &outcome, trainer.fitted())
 }
 
 /// A search that was interrupted.
@@ -315,7 +315,7 @@ fn go_on(
     let mut watch = Watch::new(plan, &data, stop, quiet, record, best);
     listen(stop)?;
     let outcome = trainer.run(&mut watch);
-    Trained::new(&data, watch, &outcome, trainer.fitted())
+    Trained::new(plan, &data, watch, &outcome, trainer.fitted())
 }
 
 /// The error with the table it is about, where it does not say so itself.

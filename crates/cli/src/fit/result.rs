@@ -5,15 +5,19 @@ use super::data::TrainingData;
 use super::termination;
 use super::watch::{Ending, Watch};
 use crate::plan::Plan;
-use crate::words::{count, duration, kind, mixed_network, plural, score_table};
+use crate::words::{count, duration, kind, mixed_network, number, plural, score_table};
 use anyhow::Result;
 use deepgp::Event;
 use deepgp::train::{Fitted, Outcome, Termination};
 use deepgp_data::Notice;
-use deepgp_model::{LinearModel, Member, Record, SavedModel, ScoreTally, Scores};
+use deepgp_model::{Member, MomentCheck, Record, SavedModel, ScoreTally, Scores};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// Held-out rows that moments are checked by, and samples of each.
+const MOST_CHECKED: usize = 200;
+const SAMPLES: usize = 200;
 
 /// A trained model with its story.
 pub struct Trained {
@@ -25,12 +29,19 @@ pub struct Trained {
     pub baselines: Vec<(&'static str, Scores)>,
     notices: Vec<Notice>,
     n_held_out: usize,
+    asked_to_recalibrate: bool,
     termination: &'static str,
 }
 
 impl Trained {
     /// Takes the best network of a run, or its last where no rows were held out, and scores it.
-    pub fn new(data: &TrainingData, mut watch: Watch<'_>, outcome: &Outcome, last: Fitted) -> Result<Self> {
+    pub fn new(
+        plan: &Plan,
+        data: &TrainingData,
+        mut watch: Watch<'_>,
+        outcome: &Outcome,
+        last: Fitted,
+    ) -> Result<Self> {
         if outcome.termination == Termination::Stopped {
             // The end came between two looks.
             watch.look(outcome.steps, outcome.energy, last.clone());
@@ -42,23 +53,29 @@ impl Trained {
         record.date = crate::words::now();
         record.best_step = best.as_ref().map(|best| best.step);
         let fitted = best.map_or(last, |best| best.fitted);
-        Self::of(data, vec![Member::new(1.0, fitted)], record, ending, outcome.termination)
+        let member = Member { weight: 1.0, fitted, warps: data.prepared.warps().to_vec() };
+        Self::of(plan, data, vec![member], record, ending, outcome.termination)
     }
 
     /// Scores a network, or a mixture of several, the heaviest first.
     pub fn of(
+        plan: &Plan,
         data: &TrainingData,
         members: Vec<Member>,
         record: Record,
         ending: Option<Ending>,
         end: Termination,
     ) -> Result<Self> {
-        // A singular table has no linear model to compare with.
-        let linear = LinearModel::fit(&data.prepared).unwrap_or(None);
-        let mut saved = SavedModel::new(data.preprocessing.clone(), members, linear, record)?;
+        let mut saved = SavedModel::new(data.preprocessing.clone(), members, data.linear.clone(), record)?;
         let mut baselines = Vec::new();
         if data.held_out.len() > 0 {
             let (x, y) = (&data.held_out.x, &data.held_out.y);
+            if plan.recalibrate {
+                saved.std_factor = Some(saved.model()?.best_std_factor(x, y)?);
+            }
+            let (few_x, few_y) = data.looked_at.first(MOST_CHECKED);
+            let seed = plan.config.train.seed;
+            saved.record.moment_check = saved.model()?.check_moments(&few_x, &few_y, SAMPLES, seed)?;
             // A file has no place for what is not a number.
             saved.record.held_out = Some(saved.model()?.score(x, y)?).filter(Scores::is_finite);
             for (name, moments) in saved.baselines(x)? {
@@ -68,7 +85,15 @@ impl Trained {
             }
         }
         let (notices, termination) = (data.notices.clone(), termination(end, ending));
-        Ok(Self { saved, ending, baselines, notices, n_held_out: data.held_out.len(), termination })
+        Ok(Self {
+            saved,
+            ending,
+            baselines,
+            notices,
+            n_held_out: data.held_out.len(),
+            asked_to_recalibrate: plan.recalibrate,
+            termination,
+        })
     }
 
     /// For people.
@@ -107,6 +132,25 @@ impl Trained {
             remarks
                 .push("scores of the held-out rows are not finite: the targets are too large or too small".to_owned());
         }
+        if let Some(check) = record.moment_check.filter(MomentCheck::is_off) {
+            remarks.push(format!(
+                "moments propagated through the layers give the held-out rows a mean log density of {}, samples {}: error bars \
+                 of this deep GP are rough",
+                number(check.moments),
+                number(check.samples)
+            ));
+        }
+        match self.saved.std_factor {
+            Some(factor) => remarks.push(format!(
+                "predicted standard deviations are multiplied by {}, which suits the held-out rows best; their scores flatter \
+                 a little for it",
+                number(factor)
+            )),
+            None if self.asked_to_recalibrate => {
+                remarks.push("too few rows to hold any out: nothing was recalibrated".to_owned());
+            }
+            None => {}
+        }
         if record.n_events > 0 {
             remarks.push(format!("{} in training: {}", plural(record.n_events, "event"), kinds(&record.events)));
         }
@@ -144,6 +188,8 @@ impl Trained {
             "events": events(&record.events),
             "n_events": record.n_events,
             "held_out": record.held_out,
+            "moment_check": record.moment_check,
+            "std_factor": self.saved.std_factor,
             "baselines": baselines,
             "notices": notices,
             "settings": plan.options(),

@@ -41,7 +41,8 @@ pub fn saved_from(config: Config, prepared: &Prepared, x: &Mat, fitted: Fitted, 
     record.curve.push(CurvePoint { step: outcome.steps, energy, rmse: None, mean_log_density: None });
     record.finish(outcome, 0.0);
     let linear = LinearModel::fit(prepared).expect("a linear model");
-    SavedModel { preprocessing: preprocessing(prepared, x), fitted, others: Vec::new(), linear, record }
+    let members = vec![deepgp_model::Member::new(1.0, fitted)];
+    SavedModel::new(preprocessing(prepared, x), members, linear, record).expect("one network")
 }
 
 /// The model after so many steps.
