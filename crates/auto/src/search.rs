@@ -190,7 +190,7 @@ impl Search<'_> {
     /// Models that were judged by the same rows, all that there are.
     fn finalists(&self) -> Vec<Trial> {
         let (rows, inputs) = (self.data.x().rows(), self.data.x().cols());
-        let Some((first, others)) = self.folds.split_at_checked(1) else { return Vec::new() };
+        let Some((first, _)) = self.folds.split_at_checked(1) else { return Vec::new() };
         let candidates: Vec<Candidate> = Design::first(rows, inputs).into_iter().map(Candidate::from).collect();
         let mut ranked = self.try_on(first, &candidates, |trial| trial);
         let warped = self.warped(first, &ranked);
@@ -199,20 +199,14 @@ impl Search<'_> {
         let (mut finalists, deep): (Vec<Trial>, Vec<Trial>) =
             ranked.iter().cloned().partition(|trial| trial.candidate.is_plain());
         finalists.extend(deep.into_iter().take(SURVIVORS));
-        if !others.is_empty() {
-            let candidates: Vec<Candidate> = finalists.iter().map(|trial| trial.candidate.clone()).collect();
-            let on_all = self.try_on(others, &candidates, |rest| {
-                let of_first = finalists.iter().find(|trial| trial.candidate == rest.candidate).cloned();
-                of_first.map_or(rest.clone(), |first| first.joined(rest, |mean| self.in_units(mean)))
-            });
-            if on_all.len() < finalists.len() {
-                // Stopped on the way: only the first fold has judged all of them, the plain GPs included.
-                return ranked;
-            }
-            finalists = on_all;
+        let all = finalists.len();
+        finalists = self.on_all_folds(finalists);
+        if finalists.len() < all {
+            // Stopped on the way: only the first fold has judged all of them, the plain GPs included.
+            return ranked;
         }
         self.grow(&mut finalists);
-        self.vary(&mut finalists);
+        self.vary(&mut finalists, first, &ranked);
         finalists
     }
 
@@ -256,14 +250,33 @@ impl Search<'_> {
         }
     }
 
-    /// Other powers for the best network, if it is a cheap one.
-    fn vary(&self, finalists: &mut Vec<Trial>) {
+    /// Other powers for the best network, if it is a cheap one: on the first fold, and those that are better there on all.
+    fn vary(&self, finalists: &mut Vec<Trial>, first: &[Fold], of_first: &[Trial]) {
         let networks = finalists.iter().filter(|trial| !trial.candidate.is_plain());
         let Some(best) = networks.max_by(|a, b| a.score().total_cmp(&b.score())) else { return };
         let others: Vec<Candidate> = POWERS.iter().filter_map(|&power| best.candidate.with_alpha(power)).collect();
-        if others.iter().map(|other| self.work(other)).sum::<f64>() <= self.most_work() {
-            finalists.extend(self.try_on(&self.folds, &others, |trial| trial));
+        if others.iter().map(|other| self.work(other)).sum::<f64>() > self.most_work() {
+            return;
         }
+        let before =
+            of_first.iter().find(|trial| trial.candidate == best.candidate).map_or(f64::NEG_INFINITY, Trial::score);
+        let mut better = self.try_on(first, &others, |trial| trial);
+        better.retain(|trial| trial.score() > before);
+        finalists.extend(self.on_all_folds(better));
+    }
+
+    /// What was judged by the first fold, judged by the others as well; what is not finished when the search is stopped is left
+    /// out.
+    fn on_all_folds(&self, of_first: Vec<Trial>) -> Vec<Trial> {
+        let others = &self.folds[1..];
+        if others.is_empty() {
+            return of_first;
+        }
+        let candidates: Vec<Candidate> = of_first.iter().map(|trial| trial.candidate.clone()).collect();
+        self.try_on(others, &candidates, |rest| {
+            let first = of_first.iter().find(|trial| trial.candidate == rest.candidate).cloned();
+            first.map_or(rest.clone(), |first| first.joined(rest, |mean| self.in_units(mean)))
+        })
     }
 
     /// Flops of a trial on all folds.

@@ -76,6 +76,36 @@ fn a_table_is_recorded_resumed_and_repeated() {
 }
 
 #[test]
+fn the_automatic_mode_is_recorded_resumed_and_repeated() {
+    let f = folder("bench-auto");
+    let small = "--tasks ./wave.csv --splits 0-1 --effort 0.01 --quiet";
+    f.run(&format!("bench auto --out r.jsonl {small} --threads 2")).ok();
+    let whole = records(&f, "r.jsonl");
+    assert_eq!(whole.len(), 6, "{:?}", whole.keys());
+    for (key, value) in &whole {
+        let weights: f64 = value["automatic"]["tried"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|tried| tried["weight"].as_f64().expect("a number"))
+            .sum();
+        let expected = if key.contains("[auto]") { 1.0 } else { 0.0 };
+        assert!((weights - expected).abs() < 1e-9, "{key}: {value:#}");
+        assert!(value["result"]["scores"]["rmse"].is_number(), "{key}: {value}");
+    }
+    let lines: Vec<String> = f.read("r.jsonl").lines().map(str::to_owned).collect();
+    f.write("torn.jsonl", format!("{}\n{}", lines[0], &lines[1][..40]));
+    f.run(&format!("bench auto --out torn.jsonl {small} --threads 1")).ok();
+    assert_eq!(records(&f, "torn.jsonl"), whole);
+    let check = f.run("bench check r.jsonl --runs 6").ok();
+    assert_eq!(check.out.matches("the same to the last bit").count(), 6, "{check:#?}");
+    let other = f.run("bench auto --out r.jsonl --tasks ./wave.csv --splits 0 --effort 0.02 --quiet");
+    assert!(other.code == 1 && other.complaint().contains("other settings"), "{other:#?}");
+    let report = f.run("bench report r.jsonl").ok();
+    assert!(report.out.contains("[auto]") && report.out.contains("[exact GP]"), "{report:#?}");
+}
+
+#[test]
 fn the_best_on_held_out_rows_is_chosen() {
     let f = folder("bench-choose");
     f.run(&format!("bench table --out r.jsonl --study best --choose {SMALL}")).ok();

@@ -159,6 +159,10 @@ fn every_option_of_fit() {
         ("--delimiter comma", "delimiter", ",".into()),
         ("--decimal point", "decimal", "point".into()),
         ("--out other.deepgp", "out", "other.deepgp".into()),
+        ("--transform log", "transform", "log".into()),
+        ("--transform yeo-johnson", "transform", "yeo-johnson".into()),
+        ("--transform ranks", "transform", "ranks".into()),
+        ("--valid 0.3 --recalibrate", "recalibrate", true.into()),
     ] {
         assert_eq!(settings(options)["settings"][name], expected, "{options}");
     }
@@ -183,6 +187,39 @@ fn every_option_of_fit() {
     let both = (0.5 * (of("price").powi(2) + of("area").powi(2))).sqrt();
     assert!((both / score["rmse"].as_f64().expect("a number") - 1.0).abs() < 1e-9, "{score}");
     f.run("report two.deepgp homes.csv").ok();
+}
+
+#[test]
+fn transformed_and_recalibrated_models_speak_the_target_s_unit() {
+    let f = Folder::new("transform");
+    let row = |i: usize| {
+        let (a, b) = ((1.7 * i as f64).sin(), (2.9 * i as f64).cos());
+        format!("{a},{b},{}\n", (2.0 * a + b + 0.2 * (7.3 * i as f64).sin()).exp())
+    };
+    f.write("skewed.csv", format!("a,b,y\n{}", (0..240).map(row).collect::<String>()));
+    let fit = |options: &str| {
+        f.run(&format!("fit skewed.csv --json --inducing 20 --iters 400 --valid 0.3 {options}")).ok().json()
+    };
+    let density = |fit: &Value| fit["held_out"]["mean_log_density"].as_f64().expect("a number");
+    let (plain, log) = (fit("--hidden 0 --out plain.deepgp"), fit("--hidden 0 --transform log --recalibrate"));
+    assert!(density(&log) > density(&plain) + 0.5, "{plain:#} {log:#}");
+    assert!(log["std_factor"].as_f64().is_some_and(|factor| (0.25..=4.0).contains(&factor)), "{log:#}");
+    assert!(plain["std_factor"].is_null() && plain["moment_check"].is_null());
+    assert!(f.run("show model.deepgp").ok().out.contains("after its transform (log)"));
+    // Intervals are quantiles: never below zero here, and wider above than below.
+    let predictions = f.run("predict model.deepgp skewed.csv --log-density").ok().out;
+    for line in predictions.lines().skip(1) {
+        let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().expect("a number")).collect();
+        let (mean, lower, upper) = (cells[1], cells[3], cells[4]);
+        assert!(lower > 0.0 && upper - mean > mean - lower, "{line}");
+    }
+    f.run("score model.deepgp skewed.csv").ok();
+    f.run("report model.deepgp skewed.csv").ok();
+    assert!(fit("--hidden 2 --transform ranks")["moment_check"]["samples"].is_number());
+    f.write("signed.csv", format!("a,y\n{}", (0..80).map(|i| format!("{i},{}\n", i - 40)).collect::<String>()));
+    let refused = f.run("fit signed.csv --iters 5 --transform log");
+    assert!(refused.code == 1 && refused.err.contains("some are not positive"), "{refused:#?}");
+    assert_eq!(f.run("fit skewed.csv --iters 5 --valid 0 --recalibrate").code, 2);
 }
 
 #[test]
