@@ -3,6 +3,7 @@
 use crate::bench::options::{Auto, Check, Frontier, SplitList, Table};
 use crate::bench::report_options::ReportOptions;
 use crate::options::{ModelOptions, Options, TableOptions};
+use crate::values::FunctionName;
 pub use crate::values::widths;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use clap_complete::Shell;
@@ -227,6 +228,31 @@ pub enum Data {
     Import(DataImport),
     /// Print where the table of a set is
     Path(DataPath),
+    /// Write a table of a known function with noise, to try things on
+    Make(DataMake),
+}
+
+/// Options of `data make`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  deepgp data make step -o step.csv && deepgp fit step.csv")]
+pub struct DataMake {
+    /// The function
+    #[arg(value_enum, value_name = "FUNCTION")]
+    pub function: FunctionName,
+    /// Rows
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub rows: usize,
+    /// Standard deviation of the noise [default: a tenth of the target's own, about]
+    #[arg(long, value_name = "STD")]
+    pub noise: Option<f64>,
+    /// Seed of inputs and noise
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u64,
+    /// The table [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// Where benchmark data sets are kept.

@@ -2,6 +2,7 @@
 
 use crate::args::{Data, DataFetch, DataFolder, DataImport, DataList, DataPath};
 use crate::fault::{complain, usage};
+use crate::make::make;
 use crate::out::{note, print, print_json, shown};
 use crate::words::{count, plural};
 use anyhow::{Result, bail};
@@ -16,6 +17,7 @@ pub fn run(args: &Data) -> Result<()> {
         Data::Fetch(args) => fetch(args),
         Data::Import(args) => import(args),
         Data::Path(args) => path(args),
+        Data::Make(args) => make(args),
     }
 }
 

@@ -3,20 +3,20 @@
 use crate::args::Demo;
 use crate::fit::data::learn;
 use crate::fit::train_on;
+use crate::make::{generator, write_table};
 use crate::options::{ModelOptions, Options};
-use crate::out::{note, print, print_json, shown, write_to};
+use crate::out::{note, print, print_json, shown};
 use crate::plan::Plan;
 use crate::report::{Sample, report, write_page};
 use crate::rows::Loaded;
 use crate::score::Tallies;
-use crate::values::{Seconds, Widths};
+use crate::values::{FunctionName, Seconds, Widths};
 use crate::words::{duration, kind, number, percent};
 use anyhow::{Context, Result};
 use deepgp::linalg::Mat;
-use deepgp_data::{Batch, Source, builtin};
+use deepgp_data::{Batch, Source};
 use deepgp_model::{Record, Scores};
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
@@ -32,18 +32,15 @@ struct Set {
 /// Rows to be tested on, where they can be made.
 const TEST_ROWS: usize = 1000;
 
-/// Makes n rows with the given noise from a seed.
-type Generator = fn(usize, f64, u64) -> (Mat, Mat);
-
 fn sets(seed: u64) -> Vec<Set> {
-    let generated = |name, about, columns: &[&'static str], make: Generator, rows, noise| {
+    let generated = |name, about, function, rows| {
+        let (make, columns, noise) = generator(function);
         let (train, test) = (make(rows, noise, seed), make(TEST_ROWS, noise, seed.wrapping_add(1)));
         Set { name, about, columns: columns.to_vec(), train, test }
     };
-    let wells = ["r_w", "r", "T_u", "H_u", "T_l", "H_l", "L", "K_w", "flow"];
     let mut all = vec![
-        generated("step", "a step with noise", &["x", "y"], builtin::step, 200, 0.1),
-        generated("borehole", "flow through a borehole, 8 inputs", &wells, builtin::borehole, 400, 1.0),
+        generated("step", "a step with noise", FunctionName::Step, 200),
+        generated("borehole", "flow through a borehole, 8 inputs", FunctionName::Borehole, 400),
     ];
     all.extend(wine());
     all
@@ -99,8 +96,8 @@ pub fn run(args: &Demo) -> Result<()> {
     for set in sets(args.seed) {
         let folder = args.out.join(set.name);
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        write_table(&folder.join("train.csv"), &set.columns, &set.train)?;
-        write_table(&folder.join("test.csv"), &set.columns, &set.test)?;
+        write_table(Some(&folder.join("train.csv")), &set.columns, &set.train)?;
+        write_table(Some(&folder.join("test.csv")), &set.columns, &set.test)?;
         for hidden in [vec![], vec![2]] {
             let (loaded, scores) = compare(args, &set, hidden, &folder)?;
             let (name, record) = (kind(&loaded.saved.fitted.model), &loaded.saved.record);
@@ -169,18 +166,4 @@ fn compare(args: &Demo, set: &Set, hidden: Vec<usize>, folder: &Path) -> Result<
         )?;
     }
     Ok((loaded, scores))
-}
-
-fn write_table(path: &Path, columns: &[&str], (x, y): &(Mat, Mat)) -> Result<()> {
-    write_to(Some(path), |out| {
-        let write = |out: &mut dyn Write| {
-            writeln!(out, "{}", columns.join(","))?;
-            for n in 0..x.rows() {
-                let cells: Vec<String> = x.row(n).iter().chain(y.row(n)).map(|v| format!("{v:?}")).collect();
-                writeln!(out, "{}", cells.join(","))?;
-            }
-            Ok::<(), std::io::Error>(())
-        };
-        write(out).context("cannot write the table")
-    })
 }

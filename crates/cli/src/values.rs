@@ -224,6 +224,19 @@ impl From<TransformName> for WarpKind {
     }
 }
 
+/// Functions that tables can be made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FunctionName {
+    /// A step; one input
+    Step,
+    /// A sine whose frequency jumps fivefold; one input
+    SineJump,
+    /// A ridge with a sharp crest along a curve; two inputs
+    Ridge,
+    /// The flow through a borehole; eight inputs
+    Borehole,
+}
+
 /// Components of a spectral mixture.
 const COMPONENTS: usize = 3;
 

@@ -28,6 +28,16 @@ pub fn sine_jump(n_data: usize, noise_std: f64, seed: u64) -> (Mat, Mat) {
     generate(n_data, &[(0.0, 1.0)], noise_std, seed, |x| (if x[0] < 0.5 { 4.0 } else { 20.0 } * PI * x[0]).sin())
 }
 
+/// `n_data` points of a ridge with a sharp crest along a curve: two inputs, one output.
+///
+/// ```text
+/// f(x) = exp(−5 |x₂ − ½ sin πx₁|)          x ∈ [−1, 1]²
+/// ```
+/// No scaling of the two inputs makes it simple; a bend of them does.
+pub fn ridge(n_data: usize, noise_std: f64, seed: u64) -> (Mat, Mat) {
+    generate(n_data, &[(-1.0, 1.0); 2], noise_std, seed, |x| (-5.0 * (x[1] - 0.5 * (PI * x[0]).sin()).abs()).exp())
+}
+
 /// `n_data` points of a smooth function of `dim` inputs, for timing at any size: one output.
 ///
 /// ```text
@@ -94,7 +104,7 @@ mod tests {
 
     #[test]
     fn sets_are_determined_by_their_seed() {
-        for make in [step, sine_jump, borehole] {
+        for make in [step, sine_jump, ridge, borehole] {
             let (x, y) = make(50, 0.1, 3);
             assert_eq!((x.rows(), y.rows(), y.cols()), (50, 50, 1));
             assert_eq!(make(50, 0.1, 3), (x.clone(), y.clone()));
@@ -114,6 +124,12 @@ mod tests {
             let x = x[(n, 0)];
             let expected = if x < 0.5 { (4.0 * PI * x).sin() } else { (20.0 * PI * x).sin() };
             assert_close("sine", y[(n, 0)], expected, Tolerance::Rounding);
+        }
+        // 1 on the crest, and falling by a factor of e for a fifth beside it.
+        let (x, y) = ridge(100, 0.0, 1);
+        for n in 0..100 {
+            let beside = (x[(n, 1)] - 0.5 * (PI * x[(n, 0)]).sin()).abs();
+            assert_close("ridge", y[(n, 0)].ln(), -5.0 * beside, Tolerance::Rounding);
         }
     }
 
