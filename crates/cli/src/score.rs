@@ -6,7 +6,6 @@ use crate::rows::Loaded;
 use crate::words::{kind, number, plural, score_table};
 use anyhow::Result;
 use deepgp::linalg::Mat;
-use deepgp::predict::Moments;
 use deepgp_data::{Batch, Targets};
 use deepgp_model::{ScoreTally, Scores};
 use serde_json::{Value, json};
@@ -64,11 +63,13 @@ impl Tallies {
     /// Adds rows.
     pub fn add(&mut self, loaded: &Loaded, batch: &Batch) -> Result<()> {
         let y = &batch.targets;
-        let predicted = loaded.model.tally(&batch.inputs, y, &mut self.model)?;
+        let predictive = loaded.model.tally(&batch.inputs, y, &mut self.model)?;
+        // Densities are of all targets together.
+        let no_density = vec![0.0; y.rows()];
         self.targets.resize_with(y.cols(), ScoreTally::new);
         for (p, tally) in self.targets.iter_mut().enumerate() {
-            let column = |m: &Mat| Mat::from_fn(m.rows(), 1, |n, _| m[(n, p)]);
-            tally.add_normal(&Moments { mean: column(&predicted.mean), var: column(&predicted.var) }, &column(y))?;
+            let column = Mat::from_fn(y.rows(), 1, |n, _| y[(n, p)]);
+            tally.add_predictive(&predictive.of_target(p), &column, &no_density)?;
         }
         for (i, (name, moments)) in loaded.saved.baselines(&batch.inputs)?.into_iter().enumerate() {
             if i == self.baselines.len() {

@@ -41,6 +41,7 @@
 
 pub mod batches;
 pub mod closed;
+mod crew;
 pub mod error;
 pub mod gauss;
 pub mod infer;

@@ -4,12 +4,12 @@
 //! their Ψ₂ is in cache. Nothing of the size of the data is kept: a block adds to the [`Sums`] of its slot, and slots are
 //! added in order, so that the result does not depend on how many threads shared the work.
 
+use crate::crew::Crew;
 use crate::layer::{Inducing, Inputs, KnownTape, LayerSums, Projection, RandomTape, Wanted};
 use crate::likelihood::{Observation, TiltedBar};
 use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::param::Parameters;
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use std::sync::{Mutex, PoisonError};
 
 /// Number of points in a block.
@@ -72,9 +72,9 @@ impl Sums {
 pub struct Workspace {
     /// One for every thread, which finds its own in its cache. Nobody ever waits for one.
     workers: Vec<Mutex<Worker>>,
-    /// One for every slot.
-    slots: Vec<Sums>,
-    pool: Option<rayon::ThreadPool>,
+    /// One for every slot. Nobody ever waits for one.
+    slots: Vec<Mutex<Sums>>,
+    crew: Option<Crew>,
 }
 
 /// Working memory of a thread.
@@ -126,12 +126,16 @@ impl Workspace {
     /// Memory for passes through `model` on this many threads (0 and 1: the caller's alone). Results do not depend on
     /// the number. Should the system refuse threads, the caller's is used.
     pub fn new(model: &DeepGp, threads: usize) -> Self {
-        let pool = (threads > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads.min(SLOTS)).build());
-        let pool = pool.and_then(Result::ok);
-        let n_workers = pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads);
+        let crew = (threads > 1).then(|| Crew::new(threads.min(SLOTS)));
+        let n_workers = crew.as_ref().map_or(1, Crew::threads);
         let workers = (0..n_workers).map(|_| Mutex::new(Worker::new(model))).collect();
-        Self { workers, slots: vec![Sums::zeros(model)], pool }
+        Self { workers, slots: vec![Mutex::new(Sums::zeros(model))], crew }
     }
+}
+
+/// What a lock guards, where nobody else can hold it.
+fn alone<T>(lock: &mut Mutex<T>) -> &mut T {
+    lock.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A network with one Gaussian per layer and output, cavity or posterior, ready to take data.
@@ -153,7 +157,7 @@ impl Pass<'_> {
     /// Sums over the given rows of `x`, `y`, into `sums`.
     pub fn run(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace, sums: &mut Sums) {
         let used = rows.len().div_ceil(BLOCK).clamp(1, SLOTS);
-        let Workspace { workers, slots, pool } = ws;
+        let Workspace { workers, slots, crew } = ws;
         let work = |thread: usize, s: usize, slot: &mut Sums| {
             let mut worker = workers[thread].lock().unwrap_or_else(PoisonError::into_inner);
             slot.clear();
@@ -161,23 +165,24 @@ impl Pass<'_> {
                 self.block(x, y, rows, &mut worker, slot);
             }
         };
-        match pool {
-            Some(pool) if used > 1 => {
+        match crew {
+            Some(crew) if used > 1 => {
                 while slots.len() < used {
-                    slots.push(Sums::zeros(self.model));
+                    slots.push(Mutex::new(Sums::zeros(self.model)));
                 }
-                let slots = &mut slots[..used];
-                let of_pool = |(s, slot): (usize, &mut Sums)| work(rayon::current_thread_index().unwrap_or(0), s, slot);
-                pool.install(|| slots.par_iter_mut().enumerate().for_each(of_pool));
-                std::mem::swap(sums, &mut slots[0]);
-                slots[1..].iter().for_each(|slot| sums.add(slot));
+                crew.run(used, &|thread, s| {
+                    work(thread, s, &mut slots[s].lock().unwrap_or_else(PoisonError::into_inner));
+                });
+                std::mem::swap(sums, alone(&mut slots[0]));
+                slots[1..used].iter_mut().for_each(|slot| sums.add(alone(slot)));
             }
             // One thread works on every slot in the same memory, which stays in cache.
             _ => {
                 work(0, 0, sums);
+                let slot = alone(&mut slots[0]);
                 for s in 1..used {
-                    work(0, s, &mut slots[0]);
-                    sums.add(&slots[0]);
+                    work(0, s, slot);
+                    sums.add(slot);
                 }
             }
         }

@@ -7,7 +7,7 @@ use crate::prepared::Prepared;
 use crate::scores::{ScoreTally, Scores, normal_log_densities};
 use deepgp::likelihood::Likelihood;
 use deepgp::linalg::Mat;
-use deepgp::predict::{Moments, Prediction, Predictor};
+use deepgp::predict::{Prediction, Predictor};
 use deepgp::train::{Fitted, Observer, Outcome};
 use deepgp::{Error, Result};
 use deepgp_data::{Standardiser, Warp, warp_targets};
@@ -231,18 +231,17 @@ impl Model {
         tally.scores()
     }
 
-    /// Adds raw rows to scores in the making; returns the predicted moments of y.
+    /// Adds raw rows to scores in the making; returns the predictive distributions of y.
     ///
     /// # Errors
     /// As [`Model::log_density`].
-    pub fn tally(&self, x: &Mat, y: &Mat, tally: &mut ScoreTally) -> Result<Moments> {
+    pub fn tally(&self, x: &Mat, y: &Mat, tally: &mut ScoreTally) -> Result<Predictive> {
         let predictive = self.predictive(x)?;
-        let predicted = predictive.moments()?;
-        match (&self.members[..], self.predictor().fitted().model.likelihood()) {
+        match predictive.is_normal() && self.is_normal() {
             // The density is normal with the moments that are there already.
-            ([_], Likelihood::Gaussian(_)) if self.warps[0].is_empty() => tally.add_normal(&predicted, y)?,
-            _ => tally.add_predictive(&predictive, &predicted, y, &self.log_density(x, y)?)?,
+            true => tally.add_normal(&predictive.moments()?, y)?,
+            false => tally.add_predictive(&predictive, y, &self.log_density(x, y)?)?,
         }
-        Ok(predicted)
+        Ok(predictive)
     }
 }

@@ -47,6 +47,25 @@ impl Predictive {
         self.targets.columns()
     }
 
+    /// The distributions of one target alone.
+    ///
+    /// # Panics
+    /// If there is no such target.
+    pub fn of_target(&self, column: usize) -> Self {
+        let pick = |m: &Mat| Mat::from_fn(m.rows(), 1, |n, _| m[(n, column)]);
+        let part = |part: &Part| Part {
+            weight: part.weight,
+            moments: Moments { mean: pick(&part.moments.mean), var: pick(&part.moments.var) },
+            warps: part.warps.get(column).cloned().into_iter().collect(),
+        };
+        Self { parts: self.parts.iter().map(part).collect(), targets: self.targets.of_column(column) }
+    }
+
+    /// Whether every distribution is a normal one.
+    pub fn is_normal(&self) -> bool {
+        matches!(&self.parts[..], [part] if part.warps.is_empty())
+    }
+
     /// Means and variances.
     ///
     /// # Errors

@@ -112,18 +112,16 @@ impl ScoreTally {
         })
     }
 
-    /// Adds rows of a model whose distributions are not normal, with their moments.
+    /// Adds rows of predictive distributions, with the rows' log densities.
     ///
     /// # Errors
     /// As [`ScoreTally::add`].
-    pub fn add_predictive(
-        &mut self,
-        predictive: &Predictive,
-        moments: &Moments,
-        y: &Mat,
-        log_density: &[f64],
-    ) -> Result<()> {
-        self.add_cells(moments, y, log_density, |n, p| {
+    pub fn add_predictive(&mut self, predictive: &Predictive, y: &Mat, log_density: &[f64]) -> Result<()> {
+        let moments = predictive.moments()?;
+        if predictive.is_normal() {
+            return self.add(&moments, y, log_density);
+        }
+        self.add_cells(&moments, y, log_density, |n, p| {
             let observed = y[(n, p)];
             let off_centre = (2.0 * predictive.cdf(n, p, observed) - 1.0).abs();
             (predictive.crps(n, p, observed), LEVELS.map(|level| off_centre <= level))

@@ -120,9 +120,9 @@ pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Trai
     }
     let network = &model.predictor().fitted().model;
     let relevance = mean_square_slopes(&network.layers()[0]);
-    let (predictive, mut tally) = (model.predictive(x)?, ScoreTally::new());
-    let moments = model.tally(x, y, &mut tally)?;
-    let scores = tally.scores()?;
+    let mut tally = ScoreTally::new();
+    let predictive = model.tally(x, y, &mut tally)?;
+    let (moments, scores) = (predictive.moments()?, tally.scores()?);
     let mut by_relevance: Vec<usize> = (0..x.cols()).collect();
     by_relevance.sort_by(|&a, &b| relevance[b].total_cmp(&relevance[a]));
     let medians = (0..x.cols()).map(|c| quantile(&x.column(c), 0.5)).collect();
