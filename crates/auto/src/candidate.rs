@@ -38,9 +38,9 @@ impl Candidate {
         self.design.is_plain()
     }
 
-    /// Whether it is the linear model.
-    pub fn is_linear(&self) -> bool {
-        matches!(self.design, Design::Sparse { kernel: KernelChoice::Linear, .. })
+    /// Whether it is no more than a floor: the linear model, or the constant.
+    pub fn is_floor(&self) -> bool {
+        matches!(self.design, Design::Constant | Design::Sparse { kernel: KernelChoice::Linear, .. })
     }
 
     /// The same with twice the inducing inputs, if that makes sense for so many rows.
@@ -78,6 +78,8 @@ pub enum Design {
         /// The kernel.
         kernel: KernelChoice,
     },
+    /// The normal distribution of the targets, whatever the inputs.
+    Constant,
     /// A sparse GP in closed form.
     Sparse {
         /// The kernel.
@@ -99,7 +101,8 @@ pub enum Design {
 }
 
 impl Design {
-    /// What is tried first for so many rows and inputs: plain GPs, smooth, rough and linear, and deep ones, narrow and wide.
+    /// What is tried first for so many rows and inputs: plain GPs, smooth, rough, linear and constant, and deep ones, narrow and
+    /// wide.
     pub fn first(rows: usize, inputs: usize) -> Vec<Self> {
         let units = inputs.clamp(1, MOST_UNITS);
         let kernels = [KernelChoice::Eq, KernelChoice::Matern32];
@@ -113,21 +116,21 @@ impl Design {
             Self::Network { hidden: vec![units], is_linear: true, inducing: 100, alpha: PLAIN_ALPHA },
             Self::Network { hidden: vec![units, units], is_linear: true, inducing: 50, alpha: PLAIN_ALPHA },
         ];
-        // A floor that costs nothing, and with its wide error bars an answer to outliers in a mixture.
+        // Floors that cost nothing, and with their wide error bars an answer to outliers in a mixture.
         let linear = Self::Sparse { kernel: KernelChoice::Linear, inducing: inputs.min(MOST_LINEAR) };
-        plain.into_iter().chain([linear]).chain(deep).collect()
+        plain.into_iter().chain([linear, Self::Constant]).chain(deep).collect()
     }
 
     /// Whether it is a GP without hidden layers.
     pub fn is_plain(&self) -> bool {
-        matches!(self, Self::Exact { .. } | Self::Sparse { .. })
+        matches!(self, Self::Exact { .. } | Self::Constant | Self::Sparse { .. })
     }
 
     /// The same with twice the inducing inputs, if that makes sense for so many rows.
     pub fn grown(&self, rows: usize) -> Option<Self> {
         let mut next = self.clone();
         match &mut next {
-            Self::Exact { .. } | Self::Sparse { kernel: KernelChoice::Linear, .. } => None,
+            Self::Exact { .. } | Self::Constant | Self::Sparse { kernel: KernelChoice::Linear, .. } => None,
             Self::Sparse { inducing, .. } | Self::Network { inducing, .. } => {
                 *inducing *= 2;
                 (*inducing <= MOST_INDUCING.min(rows / 2)).then_some(next)
@@ -139,7 +142,7 @@ impl Design {
     pub fn with_alpha(&self, power: f64) -> Option<Self> {
         let mut next = self.clone();
         match &mut next {
-            Self::Exact { .. } | Self::Sparse { .. } => return None,
+            Self::Exact { .. } | Self::Constant | Self::Sparse { .. } => return None,
             Self::Network { alpha, .. } => *alpha = power,
         }
         (next != *self).then_some(next)
@@ -154,6 +157,7 @@ impl Design {
     pub(crate) fn work(&self, rows: usize, inputs: usize, evaluations: usize, steps: usize) -> f64 {
         match self {
             Self::Exact { .. } => 2.0 * (rows as f64).powi(3) * evaluations as f64,
+            Self::Constant => 0.0,
             Self::Sparse { inducing, .. } => {
                 8.0 * (rows.min(MOST_EVIDENCE_ROWS) * inducing * inducing * evaluations) as f64
             }
@@ -180,6 +184,7 @@ impl Design {
         train.inference.alpha = PLAIN_ALPHA;
         match self {
             Self::Exact { kernel } => (shape.kernel, train.iterations) = (*kernel, 0),
+            Self::Constant => (shape.kernel, shape.n_inducing, train.iterations) = (KernelChoice::Linear, 1, 0),
             Self::Sparse { kernel, inducing } => {
                 (shape.kernel, shape.n_inducing, train.iterations) = (*kernel, *inducing, 0);
             }
@@ -207,6 +212,7 @@ impl Display for Design {
         match self {
             Self::Sparse { kernel: KernelChoice::Linear, .. } => f.write_str("linear model"),
             Self::Exact { kernel } => write!(f, "exact GP{}", rough(kernel)),
+            Self::Constant => f.write_str("constant"),
             Self::Sparse { kernel, inducing } => write!(f, "sparse GP{}, M {inducing}", rough(kernel)),
             Self::Network { hidden, is_linear, inducing, alpha } => {
                 let widths: Vec<String> = hidden.iter().map(ToString::to_string).collect();
@@ -228,8 +234,8 @@ mod tests {
         assert!(names(5000, 3).iter().all(|name| !name.starts_with("exact GP")));
         assert!(names(500, 3).contains(&"deep GP [3] linear, M 100, α 0.5".to_owned()));
         assert!(names(5000, 40).contains(&"deep GP [8, 8] linear, M 50, α 0.5".to_owned()));
-        assert_eq!(Design::first(500, 3).iter().filter(|c| c.is_plain()).count(), 3);
-        assert_eq!(names(500, 3)[2], "linear model");
+        assert_eq!(Design::first(500, 3).iter().filter(|c| c.is_plain()).count(), 4);
+        assert_eq!(names(500, 3)[2..4], ["linear model", "constant"]);
     }
 
     #[test]
@@ -244,7 +250,7 @@ mod tests {
         assert_eq!(Design::Exact { kernel: KernelChoice::Eq }.grown(100), None);
         assert_eq!(grown[0].grown(150), None);
         assert_eq!(grown[0].with_alpha(0.3), None);
-        let wide = Design::first(500, 3).remove(4);
+        let wide = Design::first(500, 3).remove(5);
         assert_eq!(wide.with_alpha(PLAIN_ALPHA), None);
         assert!(wide.with_alpha(1.0).is_some());
         let warped = Candidate { design: wide, warp: Some(WarpKind::Log) };

@@ -26,6 +26,9 @@ const LEAST_GAIN: f64 = 0.005;
 /// Nats per row, and standard errors of them, that a transform of the targets must gain a plain GP to be tried further.
 const LEAST_WARP_GAIN: f64 = 0.01;
 const LEAST_WARP_ERRORS: f64 = 1.0;
+/// With fewer judges a mixture must be better than a constant by so many standard errors.
+const FEW_JUDGES: usize = 20;
+const LEAST_ERRORS_OF_FEW: f64 = 2.0;
 /// Powers that the best network is tried with.
 const POWERS: [f64; 2] = [0.2, 0.8];
 /// Members with a smaller weight are left out of a mixture.
@@ -142,7 +145,7 @@ impl Search<'_> {
         let finalists = self.finalists();
         // Whoever stops the search waits for one more training.
         let most = if self.is_stopped() { 1 } else { self.settings.ensemble };
-        let mixture = mix(finalists, most);
+        let mixture = cautious(mix(finalists.clone(), most), finalists);
         let mean = mean_log_density(&mixture).map(|mean| self.in_units(mean));
         let train = |(weight, trial): (f64, Trial)| {
             // What worked on a part of the rows may fail on all of them: the others are still there.
@@ -167,9 +170,9 @@ impl Search<'_> {
         Ok(Found { members, config, tried, mean_log_density: mean })
     }
 
-    /// For rows too few to judge by, or where everything else failed: the plain GP, whose evidence needs no judges.
+    /// For rows too few to judge by, or where everything else failed: the constant.
     fn unjudged(&self) -> Result<(Member, Trial)> {
-        let design = Design::first(self.data.x().rows(), self.data.x().cols()).remove(0);
+        let design = Design::Constant;
         let fitted = train(&design, self.data, self.training(), &AtomicBool::new(false))?;
         let Some(fitted) = fitted else {
             return Err(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 });
@@ -212,14 +215,14 @@ impl Search<'_> {
 
     /// The same designs with transformed targets, if a transform pays for the best of the plain GPs.
     fn warped(&self, first: &[Fold], ranked: &[Trial]) -> Vec<Trial> {
-        let plain = ranked.iter().filter(|trial| trial.candidate.is_plain() && !trial.candidate.is_linear());
+        let plain = ranked.iter().filter(|trial| trial.candidate.is_plain() && !trial.candidate.is_floor());
         let Some(best) = plain.max_by(|a, b| a.score().total_cmp(&b.score())) else { return Vec::new() };
         let suits = |kind: &WarpKind| first.iter().all(|fold| matches!(fold.train.warped(*kind), Ok(Some(_))));
         let with = |kind, design: &Design| Candidate { design: design.clone(), warp: Some(kind) };
         let all: Vec<Candidate> =
             WarpKind::ALL.into_iter().filter(suits).map(|kind| with(kind, &best.candidate.design)).collect();
         let mut warped = self.try_on(first, &all, |trial| trial);
-        warped.retain(|trial| is_gain(&best.log_densities, &trial.log_densities));
+        warped.retain(|trial| is_gain(&best.log_densities, &trial.log_densities, LEAST_WARP_GAIN, LEAST_WARP_ERRORS));
         warped.sort_by(|a, b| b.score().total_cmp(&a.score()));
         warped.truncate(1);
         if let Some(Candidate { design, warp: Some(kind) }) = warped.first().map(|trial| trial.candidate.clone()) {
@@ -313,8 +316,8 @@ impl Search<'_> {
     }
 }
 
-/// Whether log densities of the same rows are better by enough to matter, and by more than the chance of it.
-fn is_gain(before: &[f64], after: &[f64]) -> bool {
+/// Whether log densities of the same rows are better by so many nats a row, and by so many standard errors.
+fn is_gain(before: &[f64], after: &[f64], nats: f64, errors: f64) -> bool {
     if before.len() != after.len() {
         // One of the models could not be trained.
         return false;
@@ -323,7 +326,7 @@ fn is_gain(before: &[f64], after: &[f64]) -> bool {
     let gains = || before.iter().zip(after).map(|(before, after)| after - before);
     let mean = gains().sum::<f64>() / n;
     let var = gains().map(|gain| (gain - mean).powi(2)).sum::<f64>() / n;
-    mean > LEAST_WARP_GAIN && mean > LEAST_WARP_ERRORS * (var / n).sqrt()
+    mean > nats && mean > errors * (var / n).sqrt()
 }
 
 /// The best mixture of finalists, or the best of them alone where mixing does not help; the heaviest first.
@@ -350,11 +353,28 @@ fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
     }
 }
 
+/// The mixture, or the constant alone where rows are so few that the mixture may be better by luck.
+fn cautious(mixture: Vec<(f64, Trial)>, finalists: Vec<Trial>) -> Vec<(f64, Trial)> {
+    let Some(constant) = finalists.into_iter().find(|trial| trial.candidate == Design::Constant.into()) else {
+        return mixture;
+    };
+    let of_mixture = log_densities(&mixture);
+    if of_mixture.len() >= FEW_JUDGES || is_gain(&constant.log_densities, &of_mixture, 0.0, LEAST_ERRORS_OF_FEW) {
+        return mixture;
+    }
+    vec![(1.0, constant)]
+}
+
 /// Mean log density of a mixture on the rows that its members were judged by, in standardised units.
 fn mean_log_density(mixture: &[(f64, Trial)]) -> Option<f64> {
+    mean(&log_densities(mixture))
+}
+
+/// Log density of each of these rows.
+fn log_densities(mixture: &[(f64, Trial)]) -> Vec<f64> {
     let (weights, columns): (Vec<f64>, Vec<Vec<f64>>) =
         mixture.iter().map(|(weight, trial)| (*weight, trial.log_densities.clone())).unzip();
-    mean(&mix_log_densities(&weights, &columns))
+    mix_log_densities(&weights, &columns)
 }
 
 #[cfg(test)]

@@ -245,7 +245,7 @@ pub struct DataMake {
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub rows: usize,
     /// Standard deviation of the noise [default: a tenth of the target's own, about]
-    #[arg(long, value_name = "STD")]
+    #[arg(long, value_name = "STD", allow_negative_numbers = true)]
     pub noise: Option<f64>,
     /// Seed of inputs and noise
     #[arg(long, value_name = "SEED", default_value_t = 0)]

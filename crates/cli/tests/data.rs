@@ -223,3 +223,23 @@ fn the_user_s_folder_is_the_default() {
     let list = f.run_in("data list", &[("DEEPGP_DATA", ""), ("XDG_DATA_HOME", &xdg)]).ok();
     assert!(list.out.ends_with(&format!("\nfolder: {xdg}/deepgp/data\n")), "{list:#?}");
 }
+
+#[test]
+fn tables_of_known_functions_are_made() {
+    let f = Folder::new("make");
+    for (function, header) in
+        [("step", "x,y"), ("sine-jump", "x,y"), ("ridge", "x1,x2,y"), ("borehole", "r_w,r,T_u,H_u,T_l,H_l,L,K_w,flow")]
+    {
+        let made = f.run(&format!("data make {function} --rows 30 --seed 2")).ok().out;
+        assert_eq!((made.lines().next(), made.lines().count()), (Some(header), 31));
+        f.run(&format!("data make {function} --rows 30 --seed 2 -o {function}.csv")).ok();
+        assert_eq!(f.read(&format!("{function}.csv")), made);
+        assert_ne!(f.run(&format!("data make {function} --rows 30 --noise 0 --seed 2")).ok().out, made);
+    }
+    f.run("fit ridge.csv --iters 5 --quiet").ok();
+    for wrong in
+        ["data make step --rows 0", "data make step --noise -1", "data make step --noise nan", "data make stairs"]
+    {
+        assert_eq!(f.run(wrong).code, 2, "{wrong}");
+    }
+}

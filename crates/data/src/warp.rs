@@ -6,7 +6,7 @@
 //! log           g = log(u + c)                                     c = μ/s, so that u + c = y/s; for positive targets
 //! Yeo-Johnson   g = ((1 + u)^λ − 1)/λ,  u ≥ 0                      λ by maximum likelihood
 //!                 = −((1 − u)^(2−λ) − 1)/(2 − λ),  u < 0
-//! ranks         g linear between quantiles of the training targets and the normal's
+//! ranks         g linear between quantiles of the training targets, their extremes included, and the normal's
 //!
 //! log p(u) = log p(t) + log dt/du
 //! ```
@@ -243,16 +243,17 @@ fn likeliest_lambda(u: &[f64]) -> f64 {
     0.5 * (low + high)
 }
 
-/// Knots at evenly spaced quantiles of ascending targets; equal ones share the mean of their scores. Nothing if only a few
-/// differ.
+/// Knots at evenly spaced quantiles of ascending targets and at both extremes, which keeps outliers near; equal ones share the
+/// mean of their scores. Nothing if only a few differ.
 fn knots(ascending: &[f64]) -> Option<Shape> {
     let n = ascending.len();
     let count = (n / ROWS_PER_KNOT).clamp(KNOTS[0], KNOTS[1]);
     let (mut u, mut score, mut equal) = (Vec::new(), Vec::<f64>::new(), 0.0);
-    for j in 0..count {
-        let p = (j as f64 + 0.5) / count as f64;
-        // Between the two order statistics around p.
-        let at = p * (n - 1) as f64;
+    let end = 0.5 / n as f64;
+    let inner = (0..count).map(|j| (j as f64 + 0.5) / count as f64);
+    for p in [end].into_iter().chain(inner).chain([1.0 - end]) {
+        // Between the two order statistics around p, of which that of number i is a quantile for (i + ½)/n.
+        let at = (p * n as f64 - 0.5).clamp(0.0, (n - 1) as f64);
         let (below, share) = (at.floor() as usize, at.fract());
         let value = ascending[below] + share * (ascending[(below + 1).min(n - 1)] - ascending[below]);
         match (u.last(), score.last_mut()) {
@@ -395,8 +396,9 @@ mod tests {
         for warp in all(300) {
             let (mean, std) = (0.4_f64, 0.6_f64);
             let (mut mass, mut first, mut second) = (0.0, 0.0, 0.0);
-            let width = 1e-3;
-            for i in -10_000..40_000 {
+            // Narrow, since the density of ranks jumps at its knots.
+            let width = 2e-4;
+            for i in -50_000..200_000 {
                 let u = width * (f64::from(i) + 0.5);
                 let z = (warp.forward(u) - mean) / std;
                 let log_p = -0.5 * z * z - (std * (2.0 * std::f64::consts::PI).sqrt()).ln() + warp.log_slope(u);
