@@ -28,7 +28,7 @@ const LEAST_WARP_GAIN: f64 = 0.01;
 const LEAST_WARP_ERRORS: f64 = 1.0;
 /// With fewer judges a mixture must be better than a constant by so many standard errors.
 const FEW_JUDGES: usize = 20;
-const LEAST_ERRORS_OF_FEW: f64 = 2.0;
+const LEAST_ERRORS_OF_FEW: f64 = 3.0;
 /// Powers that the best network is tried with.
 const POWERS: [f64; 2] = [0.2, 0.8];
 /// Members with a smaller weight are left out of a mixture.
