@@ -21,6 +21,7 @@ mod candidate;
 mod folds;
 mod memory;
 mod search;
+mod stack;
 mod trial;
 
 pub use candidate::{Candidate, Design, MOST_EXACT_ROWS};

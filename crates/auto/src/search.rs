@@ -1,13 +1,14 @@
-//! The search: halving, growing, mixing, and training what is left on all rows.
+//! The search: halving, transforming, growing, and training what is left on all rows.
 
 use crate::candidate::{Candidate, Design, MOST_EXACT_ROWS};
 use crate::folds::{Fold, folds};
 use crate::memory::Memory;
-use crate::trial::{Training, Trial, judge, mean, train, train_again};
+use crate::stack::{cautious, is_gain, mean_log_density, mix};
+use crate::trial::{Training, Trial, judge, train, train_again};
 use deepgp::train::Fitted;
 use deepgp::{Error, Result};
 use deepgp_data::WarpKind;
-use deepgp_model::{Config, Member, Model, Prepared, Tried, mix_log_densities, stacking_weights};
+use deepgp_model::{Config, Member, Model, Prepared, Tried};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -26,13 +27,8 @@ const LEAST_GAIN: f64 = 0.005;
 /// Nats per row, and standard errors of them, that a transform of the targets must gain a plain GP to be tried further.
 const LEAST_WARP_GAIN: f64 = 0.01;
 const LEAST_WARP_ERRORS: f64 = 1.0;
-/// With fewer judges a mixture must be better than a constant by so many standard errors.
-const FEW_JUDGES: usize = 20;
-const LEAST_ERRORS_OF_FEW: f64 = 3.0;
 /// Powers that the best network is tried with.
 const POWERS: [f64; 2] = [0.2, 0.8];
-/// Members with a smaller weight are left out of a mixture.
-const LEAST_WEIGHT: f64 = 0.01;
 
 /// Settings of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -316,101 +312,9 @@ impl Search<'_> {
     }
 }
 
-/// Whether log densities of the same rows are better by so many nats a row, and by so many standard errors.
-fn is_gain(before: &[f64], after: &[f64], nats: f64, errors: f64) -> bool {
-    if before.len() != after.len() {
-        // One of the models could not be trained.
-        return false;
-    }
-    let n = before.len() as f64;
-    let gains = || before.iter().zip(after).map(|(before, after)| after - before);
-    let mean = gains().sum::<f64>() / n;
-    let var = gains().map(|gain| (gain - mean).powi(2)).sum::<f64>() / n;
-    mean > nats && mean > errors * (var / n).sqrt()
-}
-
-/// The best mixture of finalists, or the best of them alone where mixing does not help; the heaviest first.
-fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
-    finalists.retain(|trial| trial.tried.mean_log_density.is_some());
-    finalists.sort_by(|a, b| b.score().total_cmp(&a.score()));
-    let alone: Vec<(f64, Trial)> = finalists.first().cloned().map(|best| (1.0, best)).into_iter().collect();
-    if most < 2 || alone.is_empty() {
-        return alone;
-    }
-    // The lightest are left out until all that are left weigh enough.
-    let mut chosen = finalists;
-    loop {
-        let columns: Vec<Vec<f64>> = chosen.iter().map(|trial| trial.log_densities.clone()).collect();
-        let mut mixed: Vec<(f64, Trial)> = stacking_weights(&columns).into_iter().zip(chosen).collect();
-        mixed.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let is_light = mixed.len() > most || mixed.last().is_some_and(|(weight, _)| *weight < LEAST_WEIGHT);
-        if !is_light {
-            return if mean_log_density(&mixed) > mean_log_density(&alone) { mixed } else { alone };
-        }
-        // One at a time: without it, others weigh more.
-        mixed.pop();
-        chosen = mixed.into_iter().map(|(_, trial)| trial).collect();
-    }
-}
-
-/// The mixture, or the constant alone where rows are so few that the mixture may be better by luck.
-fn cautious(mixture: Vec<(f64, Trial)>, finalists: Vec<Trial>) -> Vec<(f64, Trial)> {
-    let Some(constant) = finalists.into_iter().find(|trial| trial.candidate == Design::Constant.into()) else {
-        return mixture;
-    };
-    let of_mixture = log_densities(&mixture);
-    if of_mixture.len() >= FEW_JUDGES || is_gain(&constant.log_densities, &of_mixture, 0.0, LEAST_ERRORS_OF_FEW) {
-        return mixture;
-    }
-    vec![(1.0, constant)]
-}
-
-/// Mean log density of a mixture on the rows that its members were judged by, in standardised units.
-fn mean_log_density(mixture: &[(f64, Trial)]) -> Option<f64> {
-    mean(&log_densities(mixture))
-}
-
-/// Log density of each of these rows.
-fn log_densities(mixture: &[(f64, Trial)]) -> Vec<f64> {
-    let (weights, columns): (Vec<f64>, Vec<Vec<f64>>) =
-        mixture.iter().map(|(weight, trial)| (*weight, trial.log_densities.clone())).unzip();
-    mix_log_densities(&weights, &columns)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn trial(name: &str, log_densities: Vec<f64>) -> Trial {
-        let mean_log_density = mean(&log_densities);
-        let tried = Tried { name: name.into(), steps: 1, folds: 1, mean_log_density, weight: 0.0 };
-        let design = Design::Exact { kernel: deepgp::init::KernelChoice::Eq };
-        Trial { candidate: design.into(), tried, log_densities, fitted: None }
-    }
-
-    /// Log densities that are good on every row for which `good` holds.
-    fn good_on(good: impl Fn(usize) -> bool) -> Vec<f64> {
-        (0..100).map(|n| if good(n) { 0.0 } else { -5.0 }).collect()
-    }
-
-    #[test]
-    fn mixtures_beat_their_members_and_leave_the_useless_out() {
-        let all =
-            || vec![trial("a", good_on(|n| n < 60)), trial("b", good_on(|n| n >= 60)), trial("c", good_on(|_| false))];
-        let mixed = mix(all(), 4);
-        let names: Vec<&str> = mixed.iter().map(|(_, t)| t.tried.name.as_str()).collect();
-        assert_eq!(names, ["a", "b"]);
-        assert!(mean_log_density(&mixed) > mean_log_density(&[(1.0, all().remove(0))]));
-        let best = mix(all(), 1);
-        assert_eq!((best.len(), best[0].0, best[0].1.tried.name.as_str()), (1, 1.0, "a"));
-    }
-
-    #[test]
-    fn what_failed_is_never_chosen() {
-        let failed = || trial("failed", vec![f64::NEG_INFINITY; 100]);
-        assert!(mix(vec![failed()], 4).is_empty());
-        assert_eq!(mix(vec![failed(), trial("a", good_on(|_| true))], 4).len(), 1);
-    }
 
     #[test]
     fn a_search_that_is_stopped_compares_models_by_the_same_rows() -> Result<()> {
