@@ -1,8 +1,8 @@
 //! Which of the finalists are mixed, and with what weights; and whether a difference between models is more than luck.
 
 use crate::candidate::Design;
-use crate::trial::{Trial, mean};
-use deepgp_model::{mix_log_densities, stacking_weights};
+use crate::trial::Trial;
+use deepgp_model::{finite_mean, mix_log_densities, stacking_weights};
 
 /// With fewer judges a mixture must be better than a constant by so many standard errors.
 const FEW_JUDGES: usize = 20;
@@ -61,7 +61,7 @@ pub(crate) fn cautious(mixture: Vec<(f64, Trial)>, finalists: Vec<Trial>) -> Vec
 
 /// Mean log density of a mixture on the rows that its members were judged by, in standardised units.
 pub(crate) fn mean_log_density(mixture: &[(f64, Trial)]) -> Option<f64> {
-    mean(&log_densities(mixture))
+    finite_mean(&log_densities(mixture))
 }
 
 /// Log density of each of these rows.
@@ -79,7 +79,7 @@ mod tests {
     use deepgp_model::Tried;
 
     fn trial(name: &str, log_densities: Vec<f64>) -> Trial {
-        let mean_log_density = mean(&log_densities);
+        let mean_log_density = finite_mean(&log_densities);
         let tried = Tried { name: name.into(), steps: 1, folds: 1, mean_log_density, weight: 0.0 };
         let design = Design::Exact { kernel: KernelChoice::Eq };
         Trial { candidate: design.into(), tried, log_densities, fitted: None }

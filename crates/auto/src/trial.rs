@@ -12,7 +12,7 @@ use deepgp::linalg::Mat;
 use deepgp::network::DeepGp;
 use deepgp::train::{Fitted, Progress, Termination, Trainer, energy};
 use deepgp::{Error, Result};
-use deepgp_model::{Config, Member, Prepared, Tried};
+use deepgp_model::{Config, Member, Prepared, Tried, finite_mean};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::borrow::Cow;
@@ -51,14 +51,9 @@ impl Trial {
         let is_sound = self.tried.mean_log_density.is_some() && other.tried.mean_log_density.is_some();
         self.log_densities.extend(other.log_densities);
         self.tried.folds += other.tried.folds;
-        self.tried.mean_log_density = mean(&self.log_densities).map(unit).filter(|_| is_sound);
+        self.tried.mean_log_density = finite_mean(&self.log_densities).map(unit).filter(|_| is_sound);
         self
     }
-}
-
-/// The mean, if it is a number.
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
-    Some(values.iter().sum::<f64>() / values.len() as f64).filter(|mean| mean.is_finite())
 }
 
 /// How candidates are trained.
@@ -258,7 +253,7 @@ pub(crate) fn judge(
         name: candidate.to_string(),
         steps: if candidate.is_plain() { 0 } else { training.steps },
         folds: folds.len(),
-        mean_log_density: mean(&log_densities).map(unit).filter(|_| is_sound),
+        mean_log_density: finite_mean(&log_densities).map(unit).filter(|_| is_sound),
         weight: 0.0,
     };
     Some(Trial { candidate: candidate.clone(), tried, log_densities, fitted: first })

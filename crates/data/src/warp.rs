@@ -16,6 +16,7 @@
 
 use deepgp::linalg::{GaussHermite, Mat};
 use deepgp::metrics::normal_quantile;
+use deepgp::optim::golden_section;
 use deepgp::predict::Moments;
 use deepgp::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -29,8 +30,8 @@ const KNOTS: [usize; 2] = [5, 50];
 const ROWS_PER_KNOT: usize = 20;
 /// With fewer targets there is nothing to learn a shape from.
 const LEAST_ROWS: usize = 20;
-/// Halvings of the search for λ in [0, 2].
-const HALVINGS: usize = 40;
+/// Golden sections of the search for λ in [0, 2].
+const SECTIONS: usize = 40;
 
 static RULE: LazyLock<GaussHermite> = LazyLock::new(|| GaussHermite::new(NODES));
 
@@ -234,13 +235,7 @@ fn likeliest_lambda(u: &[f64]) -> f64 {
         let var = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
         -0.5 * n * var.ln() + (lambda - 1.0) * slope_sum
     };
-    let golden = 0.5 * (5.0_f64.sqrt() - 1.0);
-    let (mut low, mut high) = (0.0, 2.0);
-    for _ in 0..HALVINGS {
-        let (a, b) = (high - golden * (high - low), low + golden * (high - low));
-        if log_likelihood(a) > log_likelihood(b) { high = b } else { low = a }
-    }
-    0.5 * (low + high)
+    golden_section(0.0, 2.0, SECTIONS, log_likelihood)
 }
 
 /// Knots at evenly spaced quantiles of ascending targets and at both extremes, which keeps outliers near; equal ones share the

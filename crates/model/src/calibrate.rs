@@ -1,9 +1,10 @@
 //! Whether predicted distributions are right, by rows that were not trained on: one factor for all standard deviations, and
 //! moments against samples.
 
-use crate::mixture::{mean, mix_log_densities};
+use crate::mixture::{finite_mean, mix_log_densities};
 use crate::model::Model;
 use deepgp::linalg::Mat;
+use deepgp::optim::golden_section;
 use deepgp::special::normal_log_density;
 use deepgp::{Error, Result};
 use deepgp_data::warp_targets;
@@ -69,15 +70,10 @@ impl Model {
                 (0..t.rows()).map(|n| (0..t.cols()).map(|p| cell(n, p)).sum()).collect::<Vec<f64>>()
             };
             let all: Vec<Vec<f64>> = predictive.parts.iter().zip(&targets).map(of_part).collect();
-            mean(&mix_log_densities(&weights, &all)).unwrap_or(f64::NEG_INFINITY)
+            finite_mean(&mix_log_densities(&weights, &all)).unwrap_or(f64::NEG_INFINITY)
         };
-        let golden = 0.5 * (5.0_f64.sqrt() - 1.0);
-        let [mut low, mut high] = FACTORS.map(f64::ln);
-        for _ in 0..SECTIONS {
-            let (a, b) = (high - golden * (high - low), low + golden * (high - low));
-            if score(a) > score(b) { high = b } else { low = a }
-        }
-        Ok(self.std_factor() * (0.5 * (low + high)).exp())
+        let [low, high] = FACTORS.map(f64::ln);
+        Ok(self.std_factor() * golden_section(low, high, SECTIONS, score).exp())
     }
 
     /// Compares the densities that propagated moments and samples of the hidden layers give to rows; nothing if there are no
@@ -107,7 +103,8 @@ impl Model {
             weights.push(weight);
         }
         let score = |all: &[Vec<f64>]| {
-            mean(&mix_log_densities(&weights, all)).map(|log_density| self.targets().invert_log_density(log_density))
+            finite_mean(&mix_log_densities(&weights, all))
+                .map(|log_density| self.targets().invert_log_density(log_density))
         };
         // What is not a number cannot be compared.
         let both = score(&by_moments).zip(score(&by_samples));

@@ -39,7 +39,7 @@ pub use calibrate::MomentCheck;
 pub use checkpoint::{Best, Checkpoint};
 pub use config::{Config, Noise};
 pub use linear::{LinearModel, baselines};
-pub use mixture::{mix_log_densities, stacking_weights};
+pub use mixture::{finite_mean, mix_log_densities, stacking_weights};
 pub use model::{Member, Model};
 pub use predictive::Predictive;
 pub use prepared::Prepared;

@@ -29,7 +29,7 @@ pub(crate) fn mix_moments(weights: &[f64], members: &[Moments]) -> Moments {
 }
 
 /// The mean, if it is a number.
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+pub fn finite_mean(values: &[f64]) -> Option<f64> {
     Some(values.iter().sum::<f64>() / values.len() as f64).filter(|mean| mean.is_finite())
 }
 
