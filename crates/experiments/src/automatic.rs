@@ -6,7 +6,7 @@ use crate::log::Log;
 use crate::pool;
 use crate::record::{Automatic, Course, Key, Line, Run, RunResult};
 use crate::run::baseline_scores;
-use crate::study::{Progress, Shard};
+use crate::study::{Execute, Progress, Shard};
 use crate::task::{Parts, Task, TaskData};
 use deepgp::init::KernelChoice;
 use deepgp::train::{Fitted, Termination};
@@ -47,14 +47,12 @@ pub struct AutoStudy {
     pub shard: Shard,
 }
 
-impl AutoStudy {
-    /// Does what is not in the log yet, so many runs at a time; `watch` is told of each. Returns whether all is done: not if
-    /// `stop` was set. Every run has one thread.
-    ///
-    /// # Errors
-    /// What is wrong with the data; [`crate::Error::OtherSettings`] if the log has the same runs with other settings; what the
-    /// system says of the log.
-    pub fn execute(
+impl Execute for AutoStudy {
+    fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    fn execute(
         &self,
         data: &[TaskData],
         log: &Log,
@@ -85,7 +83,9 @@ impl AutoStudy {
         })?;
         Ok(!stop.load(Ordering::Relaxed))
     }
+}
 
+impl AutoStudy {
     /// Every run with the number of its task: split by split, so that a study which is cut short has some of every task.
     fn keys(&self, data: &[TaskData]) -> Vec<(usize, Key)> {
         let most = data.iter().map(|data| data.splits.len()).max().unwrap_or(0);

@@ -1,6 +1,6 @@
 //! Experiments: designs of tasks × variants × splits, resumable runs, learning-rate searches, and records of it all.
 //!
-//! A [`Study`] says what is compared on which [`Task`]s; [`Study::execute`] runs what a [`Log`] does not have yet and adds a
+//! A [`Study`] says what is compared on which [`Task`]s; [`Execute::execute`] runs what a [`Log`] does not have yet and adds a
 //! [`record::Line`] for each run. The paper's protocol is [`Variant::paper`] on [`Task::paper`]. [`Results`] puts records in
 //! order, [`stats`] judges them, and [`present`] shows them to people.
 
@@ -29,6 +29,6 @@ pub use metric::Metric;
 pub use published::{Entry, Figure, Published};
 pub use results::{Column, Results, Runs, StudyResults, Tally, average_ranks, ranks};
 pub use run::run;
-pub use study::{CHOSEN, Progress, Shard, Study};
+pub use study::{CHOSEN, Execute, Progress, Shard, Study};
 pub use task::{Parts, Task, TaskData};
 pub use variant::{Network, Variant, Width};

@@ -82,17 +82,36 @@ struct Job {
 /// The split whose training rows a search uses.
 const SEARCH_SPLIT: usize = 0;
 
-impl Study {
+/// What can be run into a log of records.
+pub trait Execute {
+    /// Its tasks.
+    fn tasks(&self) -> &[Task];
+
     /// Does what is not in the log yet, on so many threads; `watch` is told of each run. Returns whether all is done: not if
     /// `stop` was set.
     ///
-    /// Every run has one thread and a seed that depends on nothing but the variant and the split, so that records do not depend
+    /// Every run has one thread and a seed that depends on nothing but what is run and the split, so that records do not depend
     /// on threads, shards or interruptions.
     ///
     /// # Errors
     /// What is wrong with the data or a configuration; [`crate::Error::OtherSettings`] if the log has the same runs with
     /// other settings; what the system says of the log.
-    pub fn execute(
+    fn execute(
+        &self,
+        data: &[TaskData],
+        log: &Log,
+        threads: usize,
+        stop: &AtomicBool,
+        watch: &(dyn Fn(Progress<'_>) + Sync),
+    ) -> Result<bool>;
+}
+
+impl Execute for Study {
+    fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    fn execute(
         &self,
         data: &[TaskData],
         log: &Log,
@@ -180,7 +199,9 @@ impl Study {
         })?;
         Ok(!stop.load(Ordering::Relaxed))
     }
+}
 
+impl Study {
     /// Tasks and variants of this shard. With a choice, a task stays whole.
     fn groups(&self) -> Vec<Group> {
         let all =

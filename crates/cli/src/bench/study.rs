@@ -7,56 +7,15 @@ use crate::signals::listen;
 use crate::words::{count, duration, number};
 use anyhow::Result;
 use deepgp_datasets::Store;
-use deepgp_experiments::automatic::AutoStudy;
 use deepgp_experiments::record::Line;
-use deepgp_experiments::{Log, Progress, Study, Task, TaskData};
+use deepgp_experiments::{Execute, Log, Progress, Task, TaskData};
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// What can be run into a file of records.
-pub trait Runnable {
-    /// Its tasks.
-    fn tasks(&self) -> &[Task];
-
-    /// As [`Study::execute`].
-    fn execute(
-        &self,
-        data: &[TaskData],
-        log: &Log,
-        threads: usize,
-        stop: &AtomicBool,
-        watch: &(dyn Fn(Progress<'_>) + Sync),
-    ) -> deepgp_experiments::Result<bool>;
-}
-
-macro_rules! runnable {
-    ($study:ty) => {
-        impl Runnable for $study {
-            fn tasks(&self) -> &[Task] {
-                &self.tasks
-            }
-
-            fn execute(
-                &self,
-                data: &[TaskData],
-                log: &Log,
-                threads: usize,
-                stop: &AtomicBool,
-                watch: &(dyn Fn(Progress<'_>) + Sync),
-            ) -> deepgp_experiments::Result<bool> {
-                self.execute(data, log, threads, stop, watch)
-            }
-        }
-    };
-}
-
-runnable!(Study);
-runnable!(AutoStudy);
-
 /// Runs studies into one file, one after the other; returns the exit code.
-pub fn run(studies: &[impl Runnable], options: &StudyOptions) -> Result<u8> {
+pub fn run(studies: &[impl Execute], options: &StudyOptions) -> Result<u8> {
     let threads = match options.threads {
         Some(0) => return Err(usage!("--threads must be at least 1")),
         Some(threads) => threads,
