@@ -14,8 +14,11 @@ pub(crate) const MOST_EVIDENCE_ROWS: usize = 10_000;
 const MOST_UNITS: usize = 8;
 /// Most inducing inputs of a linear model: as many as inputs make it exact.
 const MOST_LINEAR: usize = 50;
-/// Most inducing inputs.
-const MOST_INDUCING: usize = 800;
+/// Inducing inputs that models begin with, and the most.
+pub(crate) const FEW_INDUCING: usize = 100;
+const MOST_INDUCING: usize = 1600;
+/// Share of its evaluations that a sparse GP with more than the first takes: it starts from one with half of them.
+const RUNG: f64 = 0.25;
 /// Rows of a minibatch, for few rows and for many.
 const BATCH: [usize; 2] = [100, 200];
 /// Power of sparse GPs and wide networks: steadier than 1, and less cautious than 0.
@@ -109,12 +112,17 @@ impl Design {
         let is_small = rows <= MOST_EXACT_ROWS;
         let plain = kernels.map(|kernel| match is_small {
             true => Self::Exact { kernel },
-            false => Self::Sparse { kernel, inducing: 100 },
+            false => Self::Sparse { kernel, inducing: FEW_INDUCING },
         });
         let deep = [
-            Self::Network { hidden: vec![2], is_linear: false, inducing: 100, alpha: 0.7 },
-            Self::Network { hidden: vec![units], is_linear: true, inducing: 100, alpha: PLAIN_ALPHA },
-            Self::Network { hidden: vec![units, units], is_linear: true, inducing: 50, alpha: PLAIN_ALPHA },
+            Self::Network { hidden: vec![2], is_linear: false, inducing: FEW_INDUCING, alpha: 0.7 },
+            Self::Network { hidden: vec![units], is_linear: true, inducing: FEW_INDUCING, alpha: PLAIN_ALPHA },
+            Self::Network {
+                hidden: vec![units, units],
+                is_linear: true,
+                inducing: FEW_INDUCING / 2,
+                alpha: PLAIN_ALPHA,
+            },
         ];
         // Floors that cost nothing, and with their wide error bars an answer to outliers in a mixture.
         let linear = Self::Sparse { kernel: KernelChoice::Linear, inducing: inputs.min(MOST_LINEAR) };
@@ -159,6 +167,7 @@ impl Design {
             Self::Exact { .. } => 2.0 * (rows as f64).powi(3) * evaluations as f64,
             Self::Constant => 0.0,
             Self::Sparse { inducing, .. } => {
+                let evaluations = rung_evaluations(*inducing, evaluations);
                 8.0 * (rows.min(MOST_EVIDENCE_ROWS) * inducing * inducing * evaluations) as f64
             }
             Self::Network { hidden, inducing, .. } => {
@@ -196,6 +205,11 @@ impl Design {
         }
         config
     }
+}
+
+/// Evaluations of the evidence of a sparse GP with so many inducing inputs, where one with few takes `evaluations`.
+pub(crate) fn rung_evaluations(inducing: usize, evaluations: usize) -> usize {
+    if inducing <= FEW_INDUCING { evaluations } else { (RUNG * evaluations as f64).ceil() as usize }
 }
 
 fn batch(rows: usize) -> usize {
@@ -244,9 +258,9 @@ mod tests {
         while let Some(next) = grown.last().and_then(|c| c.grown(5000)) {
             grown.push(next);
         }
-        assert_eq!(grown.len(), 4);
+        assert_eq!(grown.len(), 5);
         let work = |c: &Design| c.work(5000, 3, 10, 10);
-        assert!(grown.windows(2).all(|pair| work(&pair[0]) < work(&pair[1])));
+        assert!(grown[1..].windows(2).all(|pair| work(&pair[0]) < work(&pair[1])));
         assert_eq!(Design::Exact { kernel: KernelChoice::Eq }.grown(100), None);
         assert_eq!(grown[0].grown(150), None);
         assert_eq!(grown[0].with_alpha(0.3), None);

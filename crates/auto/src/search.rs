@@ -20,8 +20,8 @@ const EVALUATIONS: f64 = 40.0;
 const SURVIVORS: usize = 2;
 /// The most flops of a trial with more inducing inputs, at full effort: about half a minute.
 const MOST_WORK: f64 = 2.2e12;
-/// Nats per row by which a GP may be behind the best model and still be tried with more of them.
-const GROWTH_REACH: f64 = 0.25;
+/// Nats per row by which a model may be behind the best and still be tried with more inducing inputs or transformed targets.
+const REACH: f64 = 0.25;
 /// Nats per row that more inducing inputs must gain to be worth it.
 const LEAST_GAIN: f64 = 0.005;
 /// Nats per row, and standard errors of them, that a transform of the targets must gain a plain GP to be tried further.
@@ -209,7 +209,8 @@ impl Search<'_> {
         finalists
     }
 
-    /// The same designs with transformed targets, if a transform pays for the best of the plain GPs.
+    /// The same designs with transformed targets, if a transform pays for the best of the plain GPs; networks only if they are
+    /// within reach.
     fn warped(&self, first: &[Fold], ranked: &[Trial]) -> Vec<Trial> {
         let plain = ranked.iter().filter(|trial| trial.candidate.is_plain() && !trial.candidate.is_floor());
         let Some(best) = plain.max_by(|a, b| a.score().total_cmp(&b.score())) else { return Vec::new() };
@@ -222,9 +223,12 @@ impl Search<'_> {
         warped.sort_by(|a, b| b.score().total_cmp(&a.score()));
         warped.truncate(1);
         if let Some(Candidate { design, warp: Some(kind) }) = warped.first().map(|trial| trial.candidate.clone()) {
-            let others = ranked.iter().map(|trial| &trial.candidate.design).filter(|other| **other != design);
-            warped
-                .extend(self.try_on(first, &others.map(|other| with(kind, other)).collect::<Vec<_>>(), |trial| trial));
+            let least = ranked.iter().map(Trial::score).fold(f64::NEG_INFINITY, f64::max) - REACH;
+            let is_within_reach = |trial: &&Trial| trial.candidate.is_plain() || trial.score() >= least;
+            let others = ranked.iter().filter(is_within_reach).map(|trial| &trial.candidate.design);
+            let others: Vec<Candidate> =
+                others.filter(|other| **other != design).map(|other| with(kind, other)).collect();
+            warped.extend(self.try_on(first, &others, |trial| trial));
         }
         warped
     }
@@ -234,7 +238,7 @@ impl Search<'_> {
         let mut ranked = finalists.clone();
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
         let rows = self.data.x().rows();
-        let Some(least) = ranked.first().map(|best| best.score() - GROWTH_REACH) else { return };
+        let Some(least) = ranked.first().map(|best| best.score() - REACH) else { return };
         ranked.retain(|trial| trial.score() >= least && trial.candidate.grown(rows).is_some());
         let best_of = |is_plain: bool| ranked.iter().find(|trial| trial.candidate.is_plain() == is_plain).cloned();
         for mut best in [best_of(true), best_of(false)].into_iter().flatten() {

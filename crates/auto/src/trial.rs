@@ -1,6 +1,6 @@
 //! One trial: a candidate trained on some rows and judged by others; and what is chosen, trained on all of them.
 
-use crate::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, PLAIN_ALPHA};
+use crate::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, PLAIN_ALPHA, rung_evaluations};
 use crate::folds::Fold;
 use crate::memory::{FoldResult, Memory};
 use deepgp::closed::{exact, sparse};
@@ -26,8 +26,10 @@ const STARTS: u64 = 3;
 const EARLY: f64 = 0.1;
 /// Variance of what must be there and has nothing to say.
 const NEXT_TO_NOTHING: f64 = 1e-10;
-/// Share of steps and evaluations that a model which is trained already takes on all rows.
+/// Share of steps and evaluations that a model which is trained already takes on all rows, and of steps that one from new starts
+/// takes: the last course may be longer than those that only compared.
 const AGAIN: f64 = 0.4;
+const LAST: f64 = 2.5;
 
 /// A candidate, what it showed, and the log density of every row that it was judged by.
 #[derive(Debug, Clone)]
@@ -69,9 +71,12 @@ pub(crate) struct Training {
 impl Training {
     /// What a model needs that is trained already, on other rows.
     fn again(self) -> Self {
-        let share = |count: usize| (AGAIN * count as f64).ceil() as usize;
-        Self { steps: share(self.steps), evaluations: share(self.evaluations), ..self }
+        Self { steps: times(AGAIN, self.steps), evaluations: times(AGAIN, self.evaluations), ..self }
     }
+}
+
+fn times(factor: f64, count: usize) -> usize {
+    (factor * count as f64).ceil() as usize
 }
 
 /// The rows with their targets as a candidate takes them.
@@ -131,7 +136,9 @@ pub(crate) fn train_again(
     let fitted = match &candidate.design {
         Design::Exact { .. } => exact::fit(&fitted.model, data.x(), data.y(), evaluations)?.fitted,
         Design::Constant => constant(&data)?,
-        Design::Sparse { .. } => on_all_rows(&fitted.model, &data, evaluations, seed)?,
+        Design::Sparse { inducing, .. } => {
+            on_all_rows(&fitted.model, &data, rung_evaluations(*inducing, evaluations), seed)?
+        }
         Design::Network { .. } => {
             let mut config: Config = candidate.design.config(data.x().rows(), steps, seed);
             // The rest of a course that has been gone before.
@@ -141,7 +148,7 @@ pub(crate) fn train_again(
             let mut all = vec![run(trainer.with_factors(fitted.factors.clone())?, &never)];
             if data.x().rows() <= MOST_EXACT_ROWS {
                 // Where rows are few, those that the first fold lacked may have left a gap that cannot be mended later.
-                all.push(best_start(&candidate.design, &data, training.steps, seed, &never));
+                all.push(best_start(&candidate.design, &data, times(LAST, training.steps), seed, &never));
             }
             let sound = all.into_iter().filter_map(|fitted| {
                 let fitted = fitted.ok()??;
@@ -184,7 +191,8 @@ fn constant(data: &Prepared) -> Result<Fitted> {
     sparse::posterior(DeepGp::new(vec![layer], Likelihood::Gaussian(noise))?, data.x(), data.y(), PLAIN_ALPHA)
 }
 
-/// A sparse GP: one with few inducing inputs finds hyperparameters, from which one with all of them starts.
+/// A sparse GP: one with few inducing inputs finds hyperparameters, from which one with twice as many starts, and so on. The last
+/// costs as much as all before it, three times over; with few evaluations each this finds more than many at the last alone.
 fn sparse_gp(data: &Prepared, kernel: KernelChoice, inducing: usize, evaluations: usize, seed: u64) -> Result<Fitted> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(u64::MAX);
@@ -198,13 +206,21 @@ fn sparse_gp(data: &Prepared, kernel: KernelChoice, inducing: usize, evaluations
         let layer = Layer { z: Mat::identity(m, m), ..gp.layers()[0].clone() };
         DeepGp::new(vec![layer], gp.likelihood().clone())
     };
-    let small = on_all_rows(&start(FIRST_INDUCING.min(inducing))?, data, evaluations, seed)?;
-    if inducing <= FIRST_INDUCING {
-        return Ok(small);
+    let mut fitted = on_all_rows(&start(FIRST_INDUCING.min(inducing))?, data, evaluations, seed)?;
+    for m in rungs(inducing) {
+        let layer = Layer { z: start(m)?.layers()[0].z.clone(), ..fitted.model.layers()[0].clone() };
+        let gp = DeepGp::new(vec![layer], fitted.model.likelihood().clone())?;
+        fitted = on_all_rows(&gp, data, rung_evaluations(m, evaluations), seed)?;
     }
-    let centres: DeepGp = start(inducing)?;
-    let layer = Layer { z: centres.layers()[0].z.clone(), ..small.model.layers()[0].clone() };
-    on_all_rows(&DeepGp::new(vec![layer], small.model.likelihood().clone())?, data, evaluations, seed)
+    Ok(fitted)
+}
+
+/// Numbers of inducing inputs between the first and so many, these included, each half of the next; none if the first are enough.
+fn rungs(inducing: usize) -> Vec<usize> {
+    let mut rungs: Vec<usize> =
+        std::iter::successors(Some(inducing), |m| Some(m / 2)).take_while(|m| *m > FIRST_INDUCING).collect();
+    rungs.reverse();
+    rungs
 }
 
 /// Hyperparameters from as many rows as are needed to find them, the factor from all.

@@ -8,7 +8,8 @@
 //! The posterior is s = 1, the cavity of SEP is s = 1 − α/N: the same function.
 
 use crate::error::{Error, Result};
-use crate::linalg::tile::{Part, cholesky_upper};
+use crate::linalg::factor::cholesky_upper;
+use crate::linalg::product::Part;
 use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_vec, sum_of_logs};
 use crate::simd::{all_finite, wide};
 use serde::{Deserialize, Serialize};

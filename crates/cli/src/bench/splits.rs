@@ -27,6 +27,9 @@ pub fn splits(args: &Splits) -> Result<()> {
     let all = read_splits(args.folder.join("splits.csv"))?;
     let config = args.model.config()?;
 
+    if let Some(folder) = &args.memory {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    }
     let mut scores: Vec<Scores> = Vec::new();
     for &s in &args.splits.0 {
         let test = all.get(s).with_context(|| format!("there is no split {s}, only {}", all.len()))?;

@@ -25,7 +25,7 @@ use crate::gauss::{Factor, Moments};
 use crate::infer::{LEAST_ALPHA, Settings as InferSettings};
 use crate::kernel::{Law, PsiSums};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer};
-use crate::linalg::tile::{Left, Part, product};
+use crate::linalg::product::{Left, Part, product};
 use crate::linalg::transpose::mirror;
 use crate::linalg::{Mat, axpy, dot};
 use crate::network::{DeepGp, Gradient};
@@ -34,9 +34,8 @@ use crate::special::LN_2PI;
 use crate::train::Fitted;
 use rayon::prelude::*;
 
-/// Rows of a block, and blocks that are worked on at a time.
+/// Rows of a block.
 const BLOCK: usize = 512;
-const BLOCKS_AT_A_TIME: usize = 16;
 
 /// Maximises the evidence over hyperparameters and inducing inputs, from those of a network with one layer. Blocks of rows
 /// run on the threads of the surrounding pool; the result does not depend on their number.
@@ -94,12 +93,12 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Results of all blocks, added up by `add` in order. Blocks run in parallel, few enough at a time that their results do not
-    /// fill the memory.
+    /// Results of all blocks, added up by `add` in order. As many blocks as there are threads are worked on at a time, so that their
+    /// results, M × M numbers each, do not fill the memory.
     fn sum<T: Send>(&self, of_block: impl Fn(&Mat, &Mat) -> T + Sync, mut add: impl FnMut(T)) {
         let rows: Vec<usize> = (0..self.x.rows()).collect();
         let blocks: Vec<&[usize]> = rows.chunks(BLOCK).collect();
-        for some in blocks.chunks(BLOCKS_AT_A_TIME) {
+        for some in blocks.chunks(rayon::current_num_threads()) {
             let block = |rows: &&[usize]| of_block(&self.x.select_rows(rows), &self.y.select_rows(rows));
             some.par_iter().map(block).collect::<Vec<T>>().into_iter().for_each(&mut add);
         }

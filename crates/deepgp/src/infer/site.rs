@@ -11,7 +11,7 @@
 use crate::error::Result;
 use crate::gauss::{Factor, Moments};
 use crate::layer::ProjectionBack;
-use crate::linalg::tile::Part;
+use crate::linalg::product::Part;
 use crate::linalg::transpose::symmetrise;
 use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_vec};
 

@@ -15,7 +15,7 @@ use super::{
     visit_radial_mut,
 };
 use crate::error::Result;
-use crate::linalg::tile::{Left, Part, product};
+use crate::linalg::product::{Left, Part, product};
 use crate::linalg::{Mat, row_dots, sum, tri};
 use crate::param::{Block, BlockMut, Parameters};
 use crate::simd::{Aligned, Job, Lanes, PAD, exp_in_place, run, wide};

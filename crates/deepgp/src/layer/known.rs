@@ -7,7 +7,7 @@
 
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR, Wanted};
 use crate::kernel::Law;
-use crate::linalg::tile::{Left, Part, product};
+use crate::linalg::product::{Left, Part, product};
 use crate::linalg::{Mat, mul_vec, row_dots};
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.

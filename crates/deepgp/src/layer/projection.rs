@@ -7,7 +7,7 @@
 
 use super::{Inducing, Inputs, LayerSums, Second, Wanted};
 use crate::gauss::{Moments, MomentsBar};
-use crate::linalg::tile::{Left, Part, product};
+use crate::linalg::product::{Left, Part, product};
 use crate::linalg::transpose::mirror;
 use crate::linalg::{Mat, mul_lower_transposed, mul_vec, tri};
 use crate::simd::{PAD, wide};

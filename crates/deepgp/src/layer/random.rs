@@ -8,7 +8,7 @@
 
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR};
 use crate::kernel::group::{Group, GroupBar, group_size};
-use crate::linalg::tile::{Left, Part, product};
+use crate::linalg::product::{Left, Part, product};
 use crate::linalg::{Mat, axpy, dot};
 use crate::pass::BLOCK;
 use crate::simd::wide;

@@ -1,7 +1,8 @@
 //! Cholesky factors with recorded jitter, and what is asked of them: inverse, log determinant, adjoint.
 
 use super::Mat;
-use super::tile::{Left, Part, Right, cholesky_upper, product, solve_lower};
+use super::factor::{Right, cholesky_upper, solve_lower};
+use super::product::{Left, Part, product};
 use super::transpose::{mirror, symmetrise};
 use crate::error::{Error, Result};
 use crate::simd::all_finite;

@@ -1,7 +1,7 @@
 //! Products of whole matrices for code that is not hot, and what nalgebra does: eigenvectors.
 
 use super::Mat;
-use super::tile::{Left, Part, product};
+use super::product::{Left, Part, product};
 
 /// How a factor of a product is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Products of a matrix with a vector: dot products of many rows at a time, and sums of rows.
 
 use super::Mat;
-use super::tile::Part;
+use super::product::Part;
 use crate::simd::{Job, Lanes, run};
 
 /// `out = A x` for A with entries in `part`; beyond it A must be zero.

@@ -1,7 +1,7 @@
 //! Transposes by blocks that fit into registers: entry by entry they cost as much as a product at M = 50.
 
 use super::Mat;
-use super::tile::Part;
+use super::product::Part;
 use crate::simd::{Job, Lanes, PAD, run};
 
 /// Copies the given half of a square matrix over the other.

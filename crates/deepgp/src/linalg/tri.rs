@@ -4,7 +4,7 @@
 //! derivative with respect to the stored entries, so an off-diagonal one counts for (i, j) and (j, i) together.
 
 use super::Mat;
-use super::tile::Part;
+use super::product::Part;
 use super::transpose::mirror;
 
 /// Number of stored entries, M(M+1)/2.
