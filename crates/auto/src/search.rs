@@ -20,7 +20,7 @@ const EVALUATIONS: f64 = 40.0;
 const SURVIVORS: usize = 2;
 /// The most flops of a trial with more inducing inputs, at full effort: about half a minute.
 const MOST_WORK: f64 = 2.2e12;
-/// Nats per row by which a model may be behind the best and still be tried with more inducing inputs or transformed targets.
+/// Nats per row by which a model may be behind the best and still be tried with more inducing inputs.
 const REACH: f64 = 0.25;
 /// Nats per row that more inducing inputs must gain to be worth it.
 const LEAST_GAIN: f64 = 0.005;
@@ -125,6 +125,10 @@ pub fn fit(
     settings.on_threads(|| search.answer())
 }
 
+fn with_targets(warp: Option<WarpKind>, designs: impl IntoIterator<Item = Design>) -> Vec<Candidate> {
+    designs.into_iter().map(|design| Candidate { design, warp }).collect()
+}
+
 /// What the stages share.
 struct Search<'a> {
     data: &'a Prepared,
@@ -186,49 +190,39 @@ impl Search<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Models that were judged by the same rows, all that there are.
+    /// Models that were judged by all folds: plain GPs, with and without transformed targets, and the better networks.
     fn finalists(&self) -> Vec<Trial> {
         let (rows, inputs) = (self.data.x().rows(), self.data.x().cols());
         let Some((first, _)) = self.folds.split_at_checked(1) else { return Vec::new() };
-        let candidates: Vec<Candidate> = Design::first(rows, inputs).into_iter().map(Candidate::from).collect();
-        let mut ranked = self.try_on(first, &candidates, |trial| trial);
-        let warped = self.warped(first, &ranked);
-        ranked.extend(warped);
-        ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        let (mut finalists, deep): (Vec<Trial>, Vec<Trial>) =
-            ranked.iter().cloned().partition(|trial| trial.candidate.is_plain());
-        finalists.extend(deep.into_iter().take(SURVIVORS));
-        let all = finalists.len();
-        finalists = self.on_all_folds(finalists);
-        if finalists.len() < all {
-            // Stopped on the way: only the first fold has judged all of them, the plain GPs included.
-            return ranked;
-        }
+        let (plain, networks): (Vec<Design>, Vec<Design>) =
+            Design::first(rows, inputs).into_iter().partition(Design::is_plain);
+        let mut finalists = self.try_on(&self.folds, &with_targets(None, plain), |trial| trial);
+        let warped = self.warped(&finalists);
+        // Networks are dear: they get their targets as the plain GPs like them, and only the better ones see the other folds.
+        let warp = warped.first().and_then(|best| best.candidate.warp);
+        finalists.extend(warped);
+        let mut of_first = self.try_on(first, &with_targets(warp, networks), |trial| trial);
+        of_first.sort_by(|a, b| b.score().total_cmp(&a.score()));
+        finalists.extend(self.on_all_folds(of_first.iter().take(SURVIVORS).cloned().collect()));
         self.grow(&mut finalists);
-        self.vary(&mut finalists, first, &ranked);
+        self.vary(&mut finalists, first, &of_first);
         finalists
     }
 
-    /// The same designs with transformed targets, if a transform pays for the best of the plain GPs; networks only if they are
-    /// within reach.
-    fn warped(&self, first: &[Fold], ranked: &[Trial]) -> Vec<Trial> {
-        let plain = ranked.iter().filter(|trial| trial.candidate.is_plain() && !trial.candidate.is_floor());
-        let Some(best) = plain.max_by(|a, b| a.score().total_cmp(&b.score())) else { return Vec::new() };
-        let suits = |kind: &WarpKind| first.iter().all(|fold| matches!(fold.train.warped(*kind), Ok(Some(_))));
-        let with = |kind, design: &Design| Candidate { design: design.clone(), warp: Some(kind) };
-        let all: Vec<Candidate> =
-            WarpKind::ALL.into_iter().filter(suits).map(|kind| with(kind, &best.candidate.design)).collect();
-        let mut warped = self.try_on(first, &all, |trial| trial);
+    /// The plain GPs with transformed targets, the best first, if a transform pays for the best of them.
+    fn warped(&self, plain: &[Trial]) -> Vec<Trial> {
+        let whole = plain.iter().filter(|trial| !trial.candidate.is_floor());
+        let Some(best) = whole.max_by(|a, b| a.score().total_cmp(&b.score())) else { return Vec::new() };
+        let suits = |kind: &WarpKind| self.folds.iter().all(|fold| matches!(fold.train.warped(*kind), Ok(Some(_))));
+        let transforms = WarpKind::ALL.into_iter().filter(suits);
+        let with = |kind| Candidate { warp: Some(kind), ..best.candidate.clone() };
+        let mut warped = self.try_on(&self.folds, &transforms.map(with).collect::<Vec<_>>(), |trial| trial);
         warped.retain(|trial| is_gain(&best.log_densities, &trial.log_densities, LEAST_WARP_GAIN, LEAST_WARP_ERRORS));
         warped.sort_by(|a, b| b.score().total_cmp(&a.score()));
         warped.truncate(1);
-        if let Some(Candidate { design, warp: Some(kind) }) = warped.first().map(|trial| trial.candidate.clone()) {
-            let least = ranked.iter().map(Trial::score).fold(f64::NEG_INFINITY, f64::max) - REACH;
-            let is_within_reach = |trial: &&Trial| trial.candidate.is_plain() || trial.score() >= least;
-            let others = ranked.iter().filter(is_within_reach).map(|trial| &trial.candidate.design);
-            let others: Vec<Candidate> =
-                others.filter(|other| **other != design).map(|other| with(kind, other)).collect();
-            warped.extend(self.try_on(first, &others, |trial| trial));
+        if let Some(Candidate { design, warp }) = warped.first().map(|trial| trial.candidate.clone()) {
+            let others = plain.iter().map(|trial| trial.candidate.design.clone()).filter(|other| *other != design);
+            warped.extend(self.try_on(&self.folds, &with_targets(warp, others), |trial| trial));
         }
         warped
     }
@@ -327,21 +321,18 @@ mod tests {
         let data = Prepared::new(x, y)?;
         let settings = Settings { effort: 0.02, ..Settings::default() };
         let stop = AtomicBool::new(false);
-        // After the first fold and one model on the others.
+        // After the first network on the first fold.
+        let is_network = |tried: &Tried| tried.name.starts_with("deep");
         let found = fit(&data, &settings, &Memory::default(), &stop, &|tried| {
-            if tried.folds > 1 {
+            if is_network(tried) {
                 stop.store(true, Ordering::Relaxed);
             }
         })?;
-        assert!(found.tried.iter().any(|t| t.folds > 1));
-        let best = found
-            .tried
-            .iter()
-            .filter(|t| t.folds == 1)
-            .filter_map(|t| t.mean_log_density)
-            .fold(f64::NEG_INFINITY, f64::max);
+        assert!(found.tried.iter().any(|t| is_network(t) && t.folds == 1));
+        let judged_by_all = found.tried.iter().filter(|t| t.folds > 1).filter_map(|t| t.mean_log_density);
+        let best = judged_by_all.fold(f64::NEG_INFINITY, f64::max);
         let chosen: Vec<&Tried> = found.tried.iter().filter(|t| t.weight > 0.0).collect();
-        assert!(chosen.len() == 1 && chosen[0].folds == 1, "{:#?}", found.tried);
+        assert!(chosen.len() == 1 && chosen[0].folds > 1, "{:#?}", found.tried);
         assert_eq!(chosen[0].mean_log_density, Some(best));
         Ok(())
     }

@@ -136,9 +136,8 @@ pub(crate) fn train_again(
     let fitted = match &candidate.design {
         Design::Exact { .. } => exact::fit(&fitted.model, data.x(), data.y(), evaluations)?.fitted,
         Design::Constant => constant(&data)?,
-        Design::Sparse { inducing, .. } => {
-            on_all_rows(&fitted.model, &data, rung_evaluations(*inducing, evaluations), seed)?
-        }
+        // As many as few inducing inputs take: on protein 20 more than a trial's gain many of them 0.03 nats and 2 % of the RMSE.
+        Design::Sparse { .. } => on_all_rows(&fitted.model, &data, evaluations, seed)?,
         Design::Network { .. } => {
             let mut config: Config = candidate.design.config(data.x().rows(), steps, seed);
             // The rest of a course that has been gone before.
