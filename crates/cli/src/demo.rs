@@ -100,7 +100,7 @@ pub fn run(args: &Demo) -> Result<()> {
         write_table(Some(&folder.join("test.csv")), &set.columns, &set.test)?;
         for hidden in [vec![], vec![2]] {
             let (loaded, scores) = compare(args, &set, hidden, &folder)?;
-            let (name, record) = (kind(&loaded.saved.fitted.model), &loaded.saved.record);
+            let (name, record) = (kind(&loaded.saved), &loaded.saved.record);
             if args.json {
                 results.push(result(set.name, name, record, &scores));
                 continue;

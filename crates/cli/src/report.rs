@@ -87,7 +87,7 @@ pub fn report(title: &str, loaded: &Loaded, sample: &Sample, baselines: Vec<(&'s
         notes.push(format!(
             "The model is a mixture of {} and {others}; predictions are those of the mixture, relevance and hidden layers those of \
              its heaviest network.",
-            network(&loaded.saved.fitted.model)
+            network(&loaded.saved)
         ));
     }
     // The report has the constant model itself.

@@ -29,7 +29,7 @@ pub fn run(args: &Score) -> Result<()> {
         value["data"] = json!(shown(&args.data));
         return print_json(&value);
     }
-    let mut columns = vec![(kind(&loaded.saved.fitted.model), &scores)];
+    let mut columns = vec![(kind(&loaded.saved), &scores)];
     columns.extend(baselines.iter().rev().map(|(name, scores)| (*name, scores)));
     let name = |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     print(&score_table(&format!("{} of {}", plural(scores.rows, "row"), name(&args.data)), &columns))?;

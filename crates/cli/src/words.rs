@@ -1,6 +1,5 @@
 //! Numbers, times and tables as people read them.
 
-use deepgp::network::DeepGp;
 use deepgp_model::{SavedModel, Scores};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -57,27 +56,36 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// "deep GP 8 → 2 → 1".
-pub fn network(model: &DeepGp) -> String {
-    let mut text = format!("{} {}", kind(model), model.dim_in());
+/// "deep GP 8 → 2 → 1"; of a mixture the heaviest network.
+pub fn network(saved: &SavedModel) -> String {
+    let model = &saved.fitted.model;
+    let mut text = format!("{} {}", network_kind(saved), model.dim_in());
     for layer in model.layers() {
         text += &format!(" → {}", layer.dim_out);
     }
     text
 }
 
-/// The same of a stored model; of a mixture the heaviest and the number of others.
+/// The same, with the number of others in a mixture.
 pub fn mixed_network(saved: &SavedModel) -> String {
-    let first = network(&saved.fitted.model);
     match saved.others.len() {
-        0 => first,
-        others => format!("mixture of {first} and {}", plural(others, "other")),
+        0 => network(saved),
+        others => format!("mixture of {} and {}", network(saved), plural(others, "other")),
     }
 }
 
-/// "sparse GP" or "deep GP".
-pub fn kind(model: &DeepGp) -> &'static str {
-    if model.layers().len() == 1 { "sparse GP" } else { "deep GP" }
+/// "mixture", "exact GP", "sparse GP" or "deep GP".
+pub fn kind(saved: &SavedModel) -> &'static str {
+    if saved.others.is_empty() { network_kind(saved) } else { "mixture" }
+}
+
+fn network_kind(saved: &SavedModel) -> &'static str {
+    match saved.fitted.model.layers() {
+        // An exact GP has an inducing input on every row.
+        [layer] if layer.n_inducing() == saved.record.rows => "exact GP",
+        [_] => "sparse GP",
+        _ => "deep GP",
+    }
 }
 
 /// Now, in universal time: 2026-11-15T10:20:30Z.

@@ -157,7 +157,7 @@ fn summary(probe: &Probe<'_>, scores: &Scores, facts: Vec<(String, String)>) -> 
     let layers = probe.model.predictor().fitted().model.layers();
     let widths: Vec<String> =
         std::iter::once(probe.x.cols()).chain(layers.iter().map(|l| l.dim_out)).map(|w| w.to_string()).collect();
-    let kind = if layers.len() == 1 { "sparse GP" } else { "deep GP" };
+    let kind = if layers.len() == 1 { "GP" } else { "deep GP" };
     let mut all = vec![
         ("rows in this report".to_owned(), scores.rows.to_string()),
         ("model".to_owned(), format!("{kind}, {}", widths.join(" → "))),

@@ -98,7 +98,7 @@ impl Trained {
 
     /// For people.
     pub fn text(&self, out: &Path) -> String {
-        let SavedModel { preprocessing, fitted, record, .. } = &self.saved;
+        let SavedModel { preprocessing, record, .. } = &self.saved;
         let mut text = format!(
             "{} for {}: {}, {} in {}\n",
             mixed_network(&self.saved),
@@ -112,7 +112,7 @@ impl Trained {
         }
         if let Some(scores) = &record.held_out {
             let step = record.best_step.map_or(String::new(), |step| format!(", best at step {}", count(step)));
-            let mut columns = vec![(kind(&fitted.model), scores)];
+            let mut columns = vec![(kind(&self.saved), scores)];
             columns.extend(self.baselines.iter().rev().map(|(name, scores)| (*name, scores)));
             text += &score_table(&format!("{} held out{step}", plural(scores.rows, "row")), &columns);
         }
