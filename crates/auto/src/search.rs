@@ -20,7 +20,7 @@ const EVALUATIONS: f64 = 40.0;
 const SURVIVORS: usize = 2;
 /// The most flops of a trial with more inducing inputs, at full effort: about half a minute.
 const MOST_WORK: f64 = 2.2e12;
-/// Nats per row by which a model may be behind the best and still be tried with more inducing inputs.
+/// Nats per row by which a model may be behind the best and still be tried in other forms.
 const REACH: f64 = 0.25;
 /// Nats per row that more inducing inputs must gain to be worth it.
 const LEAST_GAIN: f64 = 0.005;
@@ -125,6 +125,10 @@ pub fn fit(
     settings.on_threads(|| search.answer())
 }
 
+fn best_score(trials: &[Trial]) -> f64 {
+    trials.iter().map(Trial::score).fold(f64::NEG_INFINITY, f64::max)
+}
+
 fn with_targets(warp: Option<WarpKind>, designs: impl IntoIterator<Item = Design>) -> Vec<Candidate> {
     designs.into_iter().map(|design| Candidate { design, warp }).collect()
 }
@@ -200,8 +204,16 @@ impl Search<'_> {
         let warped = self.warped(&finalists);
         // Networks are dear: they get their targets as the plain GPs like them, and only the better ones see the other folds.
         let warp = warped.first().and_then(|best| best.candidate.warp);
+        let gain = best_score(&warped) - best_score(&finalists);
         finalists.extend(warped);
-        let mut of_first = self.try_on(first, &with_targets(warp, networks), |trial| trial);
+        let mut of_first = self.try_on(first, &with_targets(warp, networks.clone()), |trial| trial);
+        // And as they are, too, where that may still be the best.
+        let judges = first.iter().map(|fold| fold.judge.0.rows()).sum();
+        let on_first =
+            |trials: &[Trial]| trials.iter().map(|trial| trial.score_on(judges)).fold(f64::NEG_INFINITY, f64::max);
+        if warp.is_some() && gain < REACH && on_first(&of_first) > on_first(&finalists) - REACH {
+            of_first.extend(self.try_on(first, &with_targets(None, networks), |trial| trial));
+        }
         of_first.sort_by(|a, b| b.score().total_cmp(&a.score()));
         finalists.extend(self.on_all_folds(of_first.iter().take(SURVIVORS).cloned().collect()));
         self.grow(&mut finalists);
@@ -232,7 +244,7 @@ impl Search<'_> {
         let mut ranked = finalists.clone();
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
         let rows = self.data.x().rows();
-        let Some(least) = ranked.first().map(|best| best.score() - REACH) else { return };
+        let least = best_score(&ranked) - REACH;
         ranked.retain(|trial| trial.score() >= least && trial.candidate.grown(rows).is_some());
         let best_of = |is_plain: bool| ranked.iter().find(|trial| trial.candidate.is_plain() == is_plain).cloned();
         for mut best in [best_of(true), best_of(false)].into_iter().flatten() {

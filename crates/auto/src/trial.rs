@@ -48,6 +48,11 @@ impl Trial {
         self.tried.mean_log_density.unwrap_or(f64::NEG_INFINITY)
     }
 
+    /// Mean log density of the first so many rows, in standardised units; what is not a number is worse than everything.
+    pub fn score_on(&self, rows: usize) -> f64 {
+        self.log_densities.get(..rows).and_then(finite_mean).unwrap_or(f64::NEG_INFINITY)
+    }
+
     /// The same, judged by the rows of another trial of the same candidate as well.
     pub fn joined(mut self, other: Trial, unit: impl Fn(f64) -> f64) -> Self {
         let is_sound = self.tried.mean_log_density.is_some() && other.tried.mean_log_density.is_some();

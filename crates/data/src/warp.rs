@@ -30,6 +30,9 @@ const KNOTS: [usize; 2] = [5, 50];
 const ROWS_PER_KNOT: usize = 20;
 /// With fewer targets there is nothing to learn a shape from.
 const LEAST_ROWS: usize = 20;
+/// The largest share of targets that may be equal for a transform by ranks: the density at a number that many have is an accident
+/// of where knots lie.
+const MOST_TIED: f64 = 0.1;
 /// Golden sections of the search for λ in [0, 2].
 const SECTIONS: usize = 40;
 
@@ -96,7 +99,8 @@ struct Parts {
 
 impl Warp {
     /// Learns a transform from standardised targets; `zero` is what a target of 0 becomes when it is standardised. Nothing if
-    /// this kind does not suit them: too few, too few different ones, or for the logarithm some that are not positive.
+    /// this kind does not suit them: too few, too few different ones, for the logarithm some that are not positive, for ranks more than a
+    /// tenth of them equal.
     pub fn fit(kind: WarpKind, targets: &[f64], zero: f64) -> Option<Self> {
         let mut u = targets.to_vec();
         u.sort_by(f64::total_cmp);
@@ -239,9 +243,12 @@ fn likeliest_lambda(u: &[f64]) -> f64 {
 }
 
 /// Knots at evenly spaced quantiles of ascending targets and at both extremes, which keeps outliers near; equal ones share the
-/// mean of their scores. Nothing if only a few differ.
+/// mean of their scores. Nothing if only a few differ, or many are the same.
 fn knots(ascending: &[f64]) -> Option<Shape> {
     let n = ascending.len();
+    if ascending.chunk_by(|a, b| a == b).any(|tied| tied.len() as f64 > MOST_TIED * n as f64) {
+        return None;
+    }
     let count = (n / ROWS_PER_KNOT).clamp(KNOTS[0], KNOTS[1]);
     let (mut u, mut score, mut equal) = (Vec::new(), Vec::<f64>::new(), 0.0);
     let end = 0.5 / n as f64;
@@ -419,6 +426,9 @@ mod tests {
         assert_eq!(Warp::fit(WarpKind::Log, &signed, 0.0), None);
         let two: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
         assert_eq!(Warp::fit(WarpKind::Ranks, &two, -1.0), None);
+        // Marks from 3 to 8, most of them 5 or 6.
+        let marks: Vec<f64> = (0..100).map(|i| [5.0, 6.0, 5.0, 6.0, 7.0, 4.0, 3.0, 8.0][i % 8]).collect();
+        assert_eq!(Warp::fit(WarpKind::Ranks, &marks, -1.0), None);
     }
 
     #[test]
