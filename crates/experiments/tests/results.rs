@@ -6,7 +6,7 @@ use common::{lines, noise, paper, run, variant};
 use deepgp::infer::Engine;
 use deepgp_experiments::present::{
     AnyColumn, Block, Options, ScoreTable, Sources, Spread, Table, aggregate, blocks, depth, engines, fill, fragment,
-    frontier, page, score_table, search_trace, text, versus_table,
+    frontier, page, score_table, search_trace, text, troubles, versus_table,
 };
 use deepgp_experiments::record::Line;
 use deepgp_experiments::stats::Verdict;
@@ -109,6 +109,31 @@ fn a_failed_run_is_seen_everywhere() {
     let all = text(&blocks(&results, &[], &Options::default()).expect("blocks"), &|_| String::new());
     assert!(all.contains("Runs without finite scores: 1 of 120"), "{all}");
     assert!(all.contains("boston, [DGP, 2, 50], split 3"), "{all}");
+}
+
+#[test]
+fn splits_far_below_the_others_are_named() {
+    let gp = variant("gp", 50, None);
+    // Around −2 with a median absolute deviation of 0.1; split 5 is 3.5 deviations below, split 6 as far above.
+    let densities = [-2.0, -2.1, -1.9, -2.1, -1.9, -2.35, -1.65];
+    let records = |splits: usize| {
+        let run = |(split, density): (usize, &f64)| Line::Run(run("far", "boston", &gp, split, Some((3.0, *density))));
+        densities.iter().enumerate().rev().take(splits).map(run).collect::<Vec<_>>()
+    };
+    let told = |splits| {
+        let results = Results::of(records(splits)).expect("records");
+        troubles(results.study("far").expect("it is there"))
+            .iter()
+            .map(|block| format!("{block:?}"))
+            .collect::<String>()
+    };
+    let all = told(7);
+    assert!(
+        all.contains("below the median: 1 of 7") && all.contains("1 of 7 splits: 5 (−2.35, 3.50 deviations)"),
+        "{all}"
+    );
+    // Four splits are too few to say what is far.
+    assert!(told(4).contains("below the median: 0 of 4"), "{}", told(4));
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! | `versus a= b= metric= [study=] [tasks=] [spread=]` | two columns task by task, with tests |
 //! | `rates study=` | learning rates found |
 //! | `choices study=` | variants chosen |
-//! | `troubles study=` | failed runs, lost fits, events |
+//! | `troubles study=` | failed runs, lost fits, splits far below the others, events |
 //! | `figure search\|frontier\|depth\|engines study= [tasks=] [columns=]` | a figure, written beside the text |
 //!
 //! | anywhere | what takes its place |

@@ -4,16 +4,21 @@ use super::numbers::short;
 use super::{Block, MOST_COLUMNS, Table};
 use crate::record::Run;
 use crate::results::StudyResults;
+use crate::stats::{Summary, median_deviation};
 use deepgp_report::plot::number;
 use std::collections::BTreeMap;
 
 /// Most things of a list that are named one by one.
 const MOST_ITEMS: usize = 40;
+/// Median absolute deviations below the median log density at which a split is far below the others; asked of so many splits or more.
+const FAR: f64 = 3.0;
+const LEAST_SPLITS: usize = 5;
 
-/// What went wrong or was corrected on the way: failed runs, runs that diverged, fits worse than a linear model, events.
+/// What went wrong or was corrected on the way: failed runs, runs that diverged, fits worse than a linear model, splits far below the
+/// others, events.
 pub fn troubles(study: &StudyResults) -> Vec<Block> {
-    let (mut failed, mut diverged, mut lost) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut runs, mut n_lost) = (0, 0);
+    let (mut failed, mut diverged, mut lost, mut far) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut runs, mut n_lost, mut n_far) = (0, 0, 0);
     let pairs = study.tasks.iter().flat_map(|task| study.variants.iter().map(move |variant| (task, variant)));
     for (task, variant, group) in pairs.filter_map(|(t, v)| Some((t, v, study.runs(t, v)?))) {
         runs += group.count();
@@ -27,6 +32,11 @@ pub fn troubles(study: &StudyResults) -> Vec<Block> {
                 (Some(_), true) => diverged.push(line("diverged")),
                 (Some(_), false) => {}
             }
+        }
+        let below = far_below(group.iter());
+        if !below.is_empty() {
+            n_far += below.len();
+            far.push(format!("{task}, {variant}, {} of {} splits: {}", below.len(), group.count(), below.join(", ")));
         }
         let ratio = |(run, linear): (&Run, f64)| run.result.scores.as_ref().map_or(0.0, |scores| scores.rmse / linear);
         let of_group: Vec<(&Run, f64)> = group.iter().filter_map(|run| Some((run, run.lost_to()?))).collect();
@@ -49,9 +59,34 @@ pub fn troubles(study: &StudyResults) -> Vec<Block> {
         listed(format!("Runs without finite scores: {} of {runs}", failed.len()), failed),
         listed(format!("Runs that diverged and were scored where they stood: {} of {runs}", diverged.len()), diverged),
         listed(format!("Lost fits, with an RMSE above a linear model's: {n_lost} of {runs}"), lost),
+        listed(
+            format!(
+                "Splits with a log density more than {FAR} median absolute deviations below the median: {n_far} of {runs}"
+            ),
+            far,
+        ),
     ];
     blocks.extend(events(study).map(Block::Table));
     blocks
+}
+
+/// Splits of one task and variant far below the others: number, log density and how many deviations.
+fn far_below<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<String> {
+    let scored: Vec<(usize, f64)> = runs
+        .filter_map(|run| Some((run.key.split, run.result.scores.as_ref()?.mean_log_density)))
+        .filter(|(_, log_density)| log_density.is_finite())
+        .collect();
+    let values: Vec<f64> = scored.iter().map(|(_, log_density)| *log_density).collect();
+    let (Some(Summary { median, n, .. }), Some(deviation)) = (Summary::of(&values), median_deviation(&values)) else {
+        return Vec::new();
+    };
+    if n < LEAST_SPLITS || deviation == 0.0 {
+        return Vec::new();
+    }
+    let far = scored.into_iter().map(|(split, value)| (split, value, (median - value) / deviation));
+    far.filter(|(.., deviations)| *deviations > FAR)
+        .map(|(split, value, deviations)| format!("{split} ({}, {} deviations)", short(value), short(deviations)))
+        .collect()
 }
 
 fn listed(title: String, mut items: Vec<String>) -> Block {

@@ -9,5 +9,5 @@ mod wilcoxon;
 pub use paired::{Paired, SIGNIFICANCE, Verdict};
 pub use ranks::mid_ranks;
 pub use student::two_sided;
-pub use summary::Summary;
+pub use summary::{Summary, median_deviation};
 pub use wilcoxon::signed_rank;

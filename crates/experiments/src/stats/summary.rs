@@ -33,11 +33,21 @@ impl Summary {
         let mean = values.iter().sum::<f64>() / n as f64;
         let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
         let sd = (n > 1).then(|| (squares / (n - 1) as f64).sqrt());
-        let mut sorted = values.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let median = 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
-        Some(Self { n, mean, sd, se: sd.map(|s| s / (n as f64).sqrt()), median })
+        Some(Self { n, mean, sd, se: sd.map(|s| s / (n as f64).sqrt()), median: median(values) })
     }
+}
+
+/// The median absolute deviation from the median, med |xᵢ − med x|: a spread that outliers do not widen. None of no values.
+pub fn median_deviation(values: &[f64]) -> Option<f64> {
+    let centre = Summary::of(values)?.median;
+    Some(median(&values.iter().map(|value| (value - centre).abs()).collect::<Vec<f64>>()))
+}
+
+/// The middle of at least one value, or the mean of the two in the middle.
+fn median(values: &[f64]) -> f64 {
+    let (n, mut sorted) = (values.len(), values.to_vec());
+    sorted.sort_unstable_by(f64::total_cmp);
+    0.5 * (sorted[(n - 1) / 2] + sorted[n / 2])
 }
 
 #[cfg(test)]
@@ -54,5 +64,9 @@ mod tests {
         let one = Summary::of(&[7.0]).expect("a value");
         assert_eq!((one.mean, one.median, one.sd, one.se), (7.0, 7.0, None, None));
         assert_eq!(Summary::of(&[]), None);
+        // From the median 3: 2, 2, 1, 1; an outlier changes it little.
+        assert_eq!(median_deviation(&[5.0, 1.0, 2.0, 4.0]), Some(1.5));
+        assert_eq!(median_deviation(&[5.0, 1.0, 2.0, 4.0, 1e9]), Some(2.0));
+        assert_eq!(median_deviation(&[]), None);
     }
 }
