@@ -3,12 +3,12 @@
 use crate::candidate::{Candidate, Design, MOST_EXACT_ROWS};
 use crate::folds::{Fold, folds};
 use crate::memory::Memory;
-use crate::stack::{cautious, is_gain, mean_log_density, mix};
+use crate::stack::{cautious, is_gain, log_densities, mix};
 use crate::trial::{Training, Trial, judge, train, train_again};
 use deepgp::train::Fitted;
 use deepgp::{Error, Result};
 use deepgp_data::WarpKind;
-use deepgp_model::{Config, Member, Model, Prepared, Tried};
+use deepgp_model::{Config, Judged, Member, Model, Prepared, Tried};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -91,9 +91,8 @@ pub struct Found {
     pub config: Config,
     /// Everything that was tried, in order.
     pub tried: Vec<Tried>,
-    /// Mean log density of the mixture, before the last training, on the rows that models were judged by, in nats per row of the
-    /// targets' own units.
-    pub mean_log_density: Option<f64>,
+    /// How the mixture did, before the last training, on the rows that models were judged by.
+    pub judged: Option<Judged>,
 }
 
 impl Found {
@@ -150,7 +149,8 @@ impl Search<'_> {
         // Whoever stops the search waits for one more training.
         let most = if self.is_stopped() { 1 } else { self.settings.ensemble };
         let mixture = cautious(mix(finalists.clone(), most), finalists);
-        let mean = mean_log_density(&mixture).map(|mean| self.in_units(mean));
+        let judged = Judged::of(&log_densities(&mixture))
+            .map(|judged| Judged { mean_log_density: self.in_units(judged.mean_log_density), ..judged });
         let train = |(weight, trial): (f64, Trial)| {
             // What worked on a part of the rows may fail on all of them: the others are still there.
             let member =
@@ -171,7 +171,7 @@ impl Search<'_> {
             }
         }
         let members = trained.into_iter().map(|(member, _)| member).collect();
-        Ok(Found { members, config, tried, mean_log_density: mean })
+        Ok(Found { members, config, tried, judged })
     }
 
     /// For rows too few to judge by, or where everything else failed: the constant.

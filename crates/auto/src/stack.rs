@@ -60,12 +60,12 @@ pub(crate) fn cautious(mixture: Vec<(f64, Trial)>, finalists: Vec<Trial>) -> Vec
 }
 
 /// Mean log density of a mixture on the rows that its members were judged by, in standardised units.
-pub(crate) fn mean_log_density(mixture: &[(f64, Trial)]) -> Option<f64> {
+fn mean_log_density(mixture: &[(f64, Trial)]) -> Option<f64> {
     finite_mean(&log_densities(mixture))
 }
 
-/// Log density of each of these rows.
-fn log_densities(mixture: &[(f64, Trial)]) -> Vec<f64> {
+/// Log density of each row that a mixture's members were judged by, in standardised units.
+pub(crate) fn log_densities(mixture: &[(f64, Trial)]) -> Vec<f64> {
     let (weights, columns): (Vec<f64>, Vec<Vec<f64>>) =
         mixture.iter().map(|(weight, trial)| (*weight, trial.log_densities.clone())).unzip();
     mix_log_densities(&weights, &columns)

@@ -1,9 +1,9 @@
 //! `deepgp score`: how good a model is on a table, beside a linear model and a constant one.
 
 use crate::args::Score;
-use crate::out::{print, print_json, shown};
+use crate::out::{note, print, print_json, shown};
 use crate::rows::Loaded;
-use crate::words::{kind, number, plural, score_table};
+use crate::words::{kind, number, plural, score_table, surprise};
 use anyhow::Result;
 use deepgp::linalg::Mat;
 use deepgp_data::{Batch, Targets};
@@ -22,6 +22,7 @@ pub fn run(args: &Score) -> Result<()> {
         let baselines: BTreeMap<&str, &Scores> = baselines.iter().map(|(name, scores)| (*name, scores)).collect();
         let mut value = json!(scores);
         value["baselines"] = json!(baselines);
+        value["expected"] = json!(loaded.saved.record.judged);
         value["per_target"] =
             tallies.per_target(&loaded)?.into_iter().map(|(name, s)| (name.clone(), of_target(&s))).collect();
         value["targets"] = json!(loaded.saved.preprocessing.schema.targets());
@@ -38,6 +39,9 @@ pub fn run(args: &Score) -> Result<()> {
         targets.iter().try_for_each(|(name, s)| {
             print(&format!("  {:<44} {:>10}\n", format!("RMSE of {name}"), number(s.rmse)))
         })?;
+    }
+    if let Some(text) = surprise(&loaded.saved.record, &scores) {
+        note(args.quiet, &text);
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Numbers, times and tables as people read them.
 
-use deepgp_model::{SavedModel, Scores};
+use deepgp_model::{Record, SavedModel, Scores};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Four significant digits.
@@ -86,6 +86,17 @@ fn network_kind(saved: &SavedModel) -> &'static str {
         [_] => "sparse GP",
         _ => "deep GP",
     }
+}
+
+/// What to say of rows that are less likely than those that a search judged its model by; nothing of others.
+pub fn surprise(record: &Record, scores: &Scores) -> Option<String> {
+    let judged = record.judged.filter(|judged| judged.is_surprised(scores.rows, scores.mean_log_density))?;
+    Some(format!(
+        "these rows have a mean log density of {}, where {} ± {} was to be expected: they may differ from the training rows",
+        number(scores.mean_log_density),
+        number(judged.mean_log_density),
+        number(judged.error(scores.rows))
+    ))
 }
 
 /// Now, in universal time: 2026-11-15T10:20:30Z.

@@ -11,7 +11,7 @@ use crate::task::{Parts, Task, TaskData};
 use deepgp::init::KernelChoice;
 use deepgp::train::{Fitted, Termination};
 use deepgp_auto::{Design, MOST_EXACT_ROWS, Memory, Settings, fit, fit_design};
-use deepgp_model::{Config, Model, Prepared, Scores};
+use deepgp_model::{Config, Judged, Model, Prepared, Scores};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -29,6 +29,9 @@ const ENTRANTS: [(&str, Entrant); 3] = [
     ("[exact GP]", Entrant::Exact(KernelChoice::Eq)),
     ("[exact GP, Matérn 3/2]", Entrant::Exact(KernelChoice::Matern32)),
 ];
+
+/// The event that test rows are less likely than those that models were judged by: they differ, or the model claims too much.
+const SURPRISE: &str = "surprising_test_rows";
 
 /// The automatic mode and exact GPs on splits of tasks.
 #[derive(Debug, Clone)]
@@ -131,7 +134,7 @@ pub fn repeat(
                 return Ok(None);
             }
             let model = found.model(&data)?;
-            (automatic.judged, automatic.tried) = (found.mean_log_density, found.tried);
+            (automatic.judged, automatic.tried) = (found.judged, found.tried);
             (found.config, model)
         }
         Entrant::Exact(kernel) => {
@@ -141,14 +144,19 @@ pub fn repeat(
         }
     };
     let seconds = started.elapsed().as_secs_f64();
+    let scores = Some(model.score(&parts.test.0, &parts.test.1)?).filter(Scores::is_finite);
+    let is_surprised =
+        |judged: Judged| scores.as_ref().is_some_and(|s| judged.is_surprised(s.rows, s.mean_log_density));
+    let events: BTreeMap<String, usize> =
+        automatic.judged.filter(|judged| is_surprised(*judged)).map(|_| (SURPRISE.to_owned(), 1)).into_iter().collect();
     let result = RunResult {
-        scores: Some(model.score(&parts.test.0, &parts.test.1)?).filter(Scores::is_finite),
+        scores,
         baselines: baseline_scores(&data, parts)?,
         termination: Termination::Iterations,
         steps: config.train.iterations,
         energy: Course::default(),
-        events: BTreeMap::new(),
-        n_events: 0,
+        n_events: events.len(),
+        events,
         factor_bytes: model.members().map(|(_, member)| bytes(member.fitted())).sum(),
     };
     let (inputs, rows) = (data.x().cols(), data.x().rows());

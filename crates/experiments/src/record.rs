@@ -2,7 +2,7 @@
 
 use crate::circumstances::Circumstances;
 use deepgp::train::Termination;
-use deepgp_model::{Config, Scores, Tried};
+use deepgp_model::{Config, Judged, Scores, Tried};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -62,8 +62,8 @@ pub struct Automatic {
     pub effort: f64,
     /// Seed of everything random.
     pub seed: u64,
-    /// Mean log density of the rows that models were judged by, in cross-validation on the training part.
-    pub judged: Option<f64>,
+    /// How the answer did on the rows that models were judged by, in cross-validation on the training part.
+    pub judged: Option<Judged>,
     /// Everything that was tried, with weights; nothing for a design alone.
     pub tried: Vec<Tried>,
 }

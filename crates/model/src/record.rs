@@ -2,6 +2,7 @@
 
 use crate::calibrate::MomentCheck;
 use crate::config::Config;
+use crate::judged::Judged;
 use crate::scores::Scores;
 use deepgp::infer::Event;
 use deepgp::train::{Outcome, Termination};
@@ -39,6 +40,9 @@ pub struct Record {
     /// What an automatic search tried, in order; nothing if there was none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
+    /// What the rows that an automatic search judged its answer by lead to expect of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
     /// How far propagated moments agree with samples on held-out rows, for what has hidden layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moment_check: Option<MomentCheck>,
@@ -77,6 +81,7 @@ impl Record {
             curve: Curve::default(),
             held_out: None,
             tried: Vec::new(),
+            judged: None,
             moment_check: None,
         }
     }

@@ -79,7 +79,7 @@ fn train_on(args: &Splits, split: usize, x: Mat, y: Mat, config: &Config) -> Res
         let found = search(args, split, &data)?;
         let members: Vec<(f64, &str)> =
             found.tried.iter().filter(|t| t.weight > 0.0).map(|t| (t.weight, t.name.as_str())).collect();
-        let told = json!({ "members": members, "judged": found.mean_log_density, "tried": found.tried.len() });
+        let told = json!({ "members": members, "judged": found.judged, "tried": found.tried.len() });
         return Ok((found.model(&data)?, told));
     }
     let (model, outcome) = Model::fit(&x, &y, config, &mut ())?;

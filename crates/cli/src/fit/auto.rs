@@ -124,7 +124,7 @@ pub fn search(
     record.seconds = seconds();
     let end = if ending.is_some() { Termination::Stopped } else { Termination::Iterations };
     record.termination = Some(end);
-    record.tried = found.tried;
+    (record.tried, record.judged) = (found.tried, found.judged);
     Trained::of(plan, data, found.members, record, ending, end)
 }
 

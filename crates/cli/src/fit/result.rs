@@ -5,7 +5,7 @@ use super::data::TrainingData;
 use super::termination;
 use super::watch::{Ending, Watch};
 use crate::plan::Plan;
-use crate::words::{count, duration, kind, mixed_network, number, plural, score_table};
+use crate::words::{count, duration, kind, mixed_network, number, plural, score_table, surprise};
 use anyhow::Result;
 use deepgp::Event;
 use deepgp::train::{Fitted, Outcome, Termination};
@@ -155,6 +155,7 @@ impl Trained {
             remarks.push(format!("{} in training: {}", plural(record.n_events, "event"), kinds(&record.events)));
         }
         if let Some(scores) = &record.held_out {
+            remarks.extend(surprise(record, scores).map(|text| format!("of the rows held out: {text}")));
             let better = |s: &Scores| s.mean_log_density >= scores.mean_log_density;
             if let Some((name, _)) = self.baselines.iter().rev().find(|(_, s)| better(s)) {
                 remarks

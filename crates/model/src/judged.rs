@@ -1,0 +1,61 @@
+//! What a model can be expected to show on new rows, from rows that it was judged by.
+
+use serde::{Deserialize, Serialize};
+
+/// Standard errors below the expectation at which rows are surprising: rows like those of training are so in one case of 44.
+const SURPRISING: f64 = 2.0;
+
+/// Log density of the rows that a model was judged by before it was trained on them, in nats per row of the targets' own units.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// How many there were.
+    pub rows: usize,
+    /// The mean.
+    pub mean_log_density: f64,
+    /// Its standard deviation from row to row.
+    pub std: f64,
+}
+
+impl Judged {
+    /// Of these log densities; nothing if there are fewer than two, or one is not finite.
+    pub fn of(log_densities: &[f64]) -> Option<Self> {
+        let n = log_densities.len() as f64;
+        let mean = log_densities.iter().sum::<f64>() / n;
+        let std = (log_densities.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
+        (n > 1.0 && std.is_finite()).then_some(Self { rows: log_densities.len(), mean_log_density: mean, std })
+    }
+
+    /// Standard error of the mean log density of so many new rows around what is expected of them.
+    ///
+    /// ```text
+    /// s √(1/n + 1/m)         n new rows, m that it was judged by
+    /// ```
+    pub fn error(&self, rows: usize) -> f64 {
+        self.std * (1.0 / rows as f64 + 1.0 / self.rows as f64).sqrt()
+    }
+
+    /// Whether so many new rows with this mean log density are less likely than they should be.
+    pub fn is_surprised(&self, rows: usize, mean_log_density: f64) -> bool {
+        mean_log_density < self.mean_log_density - SURPRISING * self.error(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_fit_worse_than_expected_surprise() {
+        let judged = Judged::of(&[-1.0, -2.0, -3.0, -2.0]).expect("four values");
+        assert_eq!((judged.rows, judged.mean_log_density), (4, -2.0));
+        assert!((judged.std - (2.0_f64 / 3.0).sqrt()).abs() < 1e-15);
+        // s √(1/12 + 1/4) = s/√3 = √2/3
+        assert!((judged.error(12) - 2.0_f64.sqrt() / 3.0).abs() < 1e-15);
+        assert!(judged.is_surprised(12, -2.95) && !judged.is_surprised(12, -2.93) && !judged.is_surprised(12, 5.0));
+        // With more rows it takes less.
+        assert!(judged.is_surprised(10_000, -2.85) && !judged.is_surprised(10_000, -2.8));
+        for none in [&[][..], &[1.0], &[1.0, f64::NEG_INFINITY], &[f64::NAN, 1.0]] {
+            assert_eq!(Judged::of(none), None);
+        }
+    }
+}
