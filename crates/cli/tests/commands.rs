@@ -458,6 +458,16 @@ fn a_search_chooses_the_model() {
     assert!(f.run("show model.deepgp").ok().out.contains("chosen among"));
     let score = f.run("score model.deepgp homes.csv --json").ok().json();
     assert!(score["rmse"].as_f64().is_some_and(|rmse| rmse < 60.0), "{score:#}");
+    let surprise = "they may differ from the training rows";
+    assert!(score["expected"]["rows"] == 144 && !f.run("score model.deepgp homes.csv").ok().err.contains(surprise));
+    // Prices of another town.
+    let table = homes(160);
+    let dearer = table.lines().enumerate().map(|(i, line)| match line.rsplit_once(',') {
+        Some((rest, price)) if i > 0 => format!("{rest},{}\n", 3.0 * price.parse::<f64>().expect("a number")),
+        _ => format!("{line}\n"),
+    });
+    f.write("dearer.csv", dearer.collect::<String>());
+    assert!(f.run("score model.deepgp dearer.csv").ok().err.contains(surprise));
     f.run("predict model.deepgp homes.csv -o p.csv").ok();
     f.run("report model.deepgp homes.csv").ok();
 
