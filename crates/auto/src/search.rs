@@ -124,8 +124,8 @@ pub fn fit(
     settings.on_threads(|| search.answer())
 }
 
-fn best_score(trials: &[Trial]) -> f64 {
-    trials.iter().map(Trial::score).fold(f64::NEG_INFINITY, f64::max)
+fn best(trials: &[Trial], score: impl Fn(&Trial) -> f64) -> f64 {
+    trials.iter().map(score).fold(f64::NEG_INFINITY, f64::max)
 }
 
 fn with_targets(warp: Option<WarpKind>, designs: impl IntoIterator<Item = Design>) -> Vec<Candidate> {
@@ -204,13 +204,12 @@ impl Search<'_> {
         let warped = self.warped(&finalists);
         // Networks are dear: they get their targets as the plain GPs like them, and only the better ones see the other folds.
         let warp = warped.first().and_then(|best| best.candidate.warp);
-        let gain = best_score(&warped) - best_score(&finalists);
+        let gain = best(&warped, Trial::score) - best(&finalists, Trial::score);
         finalists.extend(warped);
         let mut of_first = self.try_on(first, &with_targets(warp, networks.clone()), |trial| trial);
         // And as they are, too, where that may still be the best.
         let judges = first.iter().map(|fold| fold.judge.0.rows()).sum();
-        let on_first =
-            |trials: &[Trial]| trials.iter().map(|trial| trial.score_on(judges)).fold(f64::NEG_INFINITY, f64::max);
+        let on_first = |trials: &[Trial]| best(trials, |trial| trial.score_on(judges));
         if warp.is_some() && gain < REACH && on_first(&of_first) > on_first(&finalists) - REACH {
             of_first.extend(self.try_on(first, &with_targets(None, networks), |trial| trial));
         }
@@ -244,7 +243,7 @@ impl Search<'_> {
         let mut ranked = finalists.clone();
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
         let rows = self.data.x().rows();
-        let least = best_score(&ranked) - REACH;
+        let least = best(&ranked, Trial::score) - REACH;
         ranked.retain(|trial| trial.score() >= least && trial.candidate.grown(rows).is_some());
         let best_of = |is_plain: bool| ranked.iter().find(|trial| trial.candidate.is_plain() == is_plain).cloned();
         for mut best in [best_of(true), best_of(false)].into_iter().flatten() {
