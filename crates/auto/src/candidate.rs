@@ -1,9 +1,11 @@
 //! What can be chosen.
 
+use deepgp::Result;
 use deepgp::init::{KernelChoice, MeanChoice};
 use deepgp_data::WarpKind;
-use deepgp_model::Config;
+use deepgp_model::{Config, Prepared};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 
 /// Most rows of an exact GP: every evaluation costs their cube.
@@ -26,13 +28,52 @@ pub(crate) const PLAIN_ALPHA: f64 = 0.5;
 /// Learning rate of networks without and with a linear mean, which keeps larger steps from doing harm.
 const LEARNING_RATE: [f64; 2] = [0.01, 0.02];
 
-/// A model that can be chosen: a design, for targets as they are or transformed.
+/// A model that can be chosen: a design, for inputs and targets in some form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// The design.
     pub design: Design,
+    /// What is made of the data before.
+    pub form: Form,
+}
+
+/// What is made of standardised data before a design is trained on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Form {
     /// The transform of the targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warp: Option<WarpKind>,
+    /// Whether inputs that take few values have indicators.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub indicators: bool,
+}
+
+impl Form {
+    /// The data in this form; nothing if it does not suit them.
+    ///
+    /// # Errors
+    /// As [`Prepared::warped`] and [`Prepared::indicated`].
+    pub(crate) fn of<'a>(&self, data: &'a Prepared) -> Result<Option<Cow<'a, Prepared>>> {
+        let mut data = Cow::Borrowed(data);
+        if self.indicators {
+            let Some(indicated) = data.indicated()? else { return Ok(None) };
+            data = Cow::Owned(indicated);
+        }
+        if let Some(kind) = self.warp {
+            let Some(warped) = data.warped(kind)? else { return Ok(None) };
+            data = Cow::Owned(warped);
+        }
+        Ok(Some(data))
+    }
+}
+
+impl Display for Form {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.indicators {
+            f.write_str(", with indicators")?;
+        }
+        self.warp.map_or(Ok(()), |kind| write!(f, ", {kind} target"))
+    }
 }
 
 impl Candidate {
@@ -59,16 +100,13 @@ impl Candidate {
 
 impl From<Design> for Candidate {
     fn from(design: Design) -> Self {
-        Self { design, warp: None }
+        Self { design, form: Form::default() }
     }
 }
 
 impl Display for Candidate {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.warp {
-            None => write!(f, "{}", self.design),
-            Some(kind) => write!(f, "{}, {kind} target", self.design),
-        }
+        write!(f, "{}{}", self.design, self.form)
     }
 }
 
@@ -267,8 +305,9 @@ mod tests {
         let wide = Design::first(500, 3).remove(5);
         assert_eq!(wide.with_alpha(PLAIN_ALPHA), None);
         assert!(wide.with_alpha(1.0).is_some());
-        let warped = Candidate { design: wide, warp: Some(WarpKind::Log) };
-        assert_eq!(warped.to_string(), "deep GP [3] linear, M 100, α 0.5, log target");
-        assert_eq!(warped.with_alpha(1.0).and_then(|c| c.warp), Some(WarpKind::Log));
+        let form = Form { warp: Some(WarpKind::Log), indicators: true };
+        let formed = Candidate { design: wide, form };
+        assert_eq!(formed.to_string(), "deep GP [3] linear, M 100, α 0.5, with indicators, log target");
+        assert_eq!(formed.with_alpha(1.0).map(|c| c.form), Some(form));
     }
 }

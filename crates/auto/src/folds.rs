@@ -3,6 +3,7 @@
 
 use deepgp::Result;
 use deepgp::linalg::Mat;
+use deepgp::special::normal_log_density;
 use deepgp_model::Prepared;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -31,6 +32,8 @@ pub(crate) struct Fold {
     pub train: Prepared,
     /// Rows to judge by, in the units of what was divided.
     pub judge: (Mat, Mat),
+    /// Log density of each judge's targets by the normal distribution of those that are trained on.
+    pub constant: Vec<f64>,
 }
 
 /// Divisions such that no row is judged by twice, a function of the seed; none for very few rows.
@@ -58,9 +61,17 @@ pub(crate) fn folds(data: &Prepared, seed: u64) -> Result<Vec<Fold>> {
     let divide = |index: usize| {
         let (judges, train): (Vec<usize>, Vec<usize>) = (0..rows).partition(|&row| fold_of[row] == index);
         let judge = (data.x().select_rows(&judges), data.y().select_rows(&judges));
-        Ok(Fold { index, train: data.part(&train)?, judge })
+        let train = data.part(&train)?;
+        let constant = (0..judges.len()).map(|n| constant_log_density(&train, judge.1.row(n))).collect();
+        Ok(Fold { index, train, judge, constant })
     };
     (0..count.min(before.div_ceil(size))).filter(|fold| fold_of.contains(fold)).map(divide).collect()
+}
+
+/// Log density of a row of targets by the normal distribution of others, in the units of what these are a part of.
+fn constant_log_density(train: &Prepared, targets: &[f64]) -> f64 {
+    let laws = train.targets().mean().iter().zip(train.targets().scale());
+    targets.iter().zip(laws).map(|(y, (mean, scale))| normal_log_density(*y, *mean, scale * scale)).sum()
 }
 
 /// Rows by their inputs, in order of the first of each.

@@ -1,10 +1,9 @@
 //! What a search has found out so far, so that it can be interrupted and taken up again.
 
-use crate::candidate::{Candidate, Design};
+use crate::candidate::{Candidate, Design, Form};
 use crate::search::Settings;
 use deepgp::train::{Fingerprint, Fitted};
 use deepgp::{Error, Result};
-use deepgp_data::WarpKind;
 use deepgp_model::Prepared;
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -34,8 +33,8 @@ struct Origin {
 struct Entry {
     #[serde(rename = "candidate")]
     design: Design,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    warp: Option<WarpKind>,
+    #[serde(flatten)]
+    form: Form,
     fold: usize,
     /// Nothing if the candidate could not be trained.
     result: Option<FoldResult>,
@@ -43,7 +42,7 @@ struct Entry {
 
 impl Entry {
     fn is_of(&self, candidate: &Candidate, fold: usize) -> bool {
-        self.design == candidate.design && self.warp == candidate.warp && self.fold == fold
+        self.design == candidate.design && self.form == candidate.form && self.fold == fold
     }
 }
 
@@ -84,8 +83,8 @@ impl Memory {
     }
 
     pub(crate) fn remember(&self, candidate: &Candidate, fold: usize, result: Option<FoldResult>) {
-        let Candidate { design, warp } = candidate.clone();
-        self.lock().entries.push(Entry { design, warp, fold, result });
+        let Candidate { design, form } = candidate.clone();
+        self.lock().entries.push(Entry { design, form, fold, result });
     }
 
     /// Trainings that need not be repeated.

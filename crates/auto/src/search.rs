@@ -1,6 +1,6 @@
 //! The search: halving, transforming, growing, and training what is left on all rows.
 
-use crate::candidate::{Candidate, Design, MOST_EXACT_ROWS};
+use crate::candidate::{Candidate, Design, Form, MOST_EXACT_ROWS};
 use crate::folds::{Fold, folds};
 use crate::memory::Memory;
 use crate::stack::{cautious, is_gain, log_densities, mix};
@@ -22,11 +22,13 @@ const SURVIVORS: usize = 2;
 const MOST_WORK: f64 = 2.2e12;
 /// Nats per row by which a model may be behind the best and still be tried in other forms.
 const REACH: f64 = 0.25;
+/// The same for networks that are tried with other powers, which gain less.
+const REACH_OF_POWERS: f64 = 0.1;
 /// Nats per row that more inducing inputs must gain to be worth it.
 const LEAST_GAIN: f64 = 0.005;
-/// Nats per row, and standard errors of them, that a transform of the targets must gain a plain GP to be tried further.
-const LEAST_WARP_GAIN: f64 = 0.01;
-const LEAST_WARP_ERRORS: f64 = 1.0;
+/// Nats per row, and standard errors of them, that another form of the data must gain a plain GP to be tried further.
+const LEAST_FORM_GAIN: f64 = 0.01;
+const LEAST_FORM_ERRORS: f64 = 1.0;
 /// Powers that the best network is tried with.
 const POWERS: [f64; 2] = [0.2, 0.8];
 
@@ -35,7 +37,7 @@ const POWERS: [f64; 2] = [0.2, 0.8];
 pub struct Settings {
     /// Multiplies all numbers of steps.
     pub effort: f64,
-    /// Most models in the mixture; 1 for the best alone.
+    /// Most models in the mixture besides constant and linear ones; 1 for the best alone.
     pub ensemble: usize,
     /// Seed of everything random.
     pub seed: u64,
@@ -128,8 +130,18 @@ fn best(trials: &[Trial], score: impl Fn(&Trial) -> f64) -> f64 {
     trials.iter().map(score).fold(f64::NEG_INFINITY, f64::max)
 }
 
-fn with_targets(warp: Option<WarpKind>, designs: impl IntoIterator<Item = Design>) -> Vec<Candidate> {
-    designs.into_iter().map(|design| Candidate { design, warp }).collect()
+/// The best of some trials, by their scores.
+fn leader<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Option<&'a Trial> {
+    trials.into_iter().max_by(|a, b| a.score().total_cmp(&b.score()))
+}
+
+fn in_form(form: Form, designs: impl IntoIterator<Item = Design>) -> Vec<Candidate> {
+    designs.into_iter().map(|design| Candidate { design, form }).collect()
+}
+
+/// Whether a model does better with the data in another form.
+fn pays(before: &Trial, after: &Trial) -> bool {
+    is_gain(&before.guarded, &after.guarded, LEAST_FORM_GAIN, LEAST_FORM_ERRORS)
 }
 
 /// What the stages share.
@@ -182,7 +194,8 @@ impl Search<'_> {
             return Err(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 });
         };
         let tried = Tried { name: design.to_string(), steps: 0, folds: 0, mean_log_density: None, weight: 1.0 };
-        let trial = Trial { candidate: design.into(), tried, log_densities: Vec::new(), fitted: None };
+        let trial =
+            Trial { candidate: design.into(), tried, log_densities: Vec::new(), guarded: Vec::new(), fitted: None };
         Ok((Member::new(1.0, fitted), trial))
     }
 
@@ -194,48 +207,70 @@ impl Search<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Models that were judged by all folds: plain GPs, with and without transformed targets, and the better networks.
+    /// Models that were judged by all folds: plain GPs, with the data in several forms, and the better networks.
     fn finalists(&self) -> Vec<Trial> {
         let (rows, inputs) = (self.data.x().rows(), self.data.x().cols());
         let Some((first, _)) = self.folds.split_at_checked(1) else { return Vec::new() };
         let (plain, networks): (Vec<Design>, Vec<Design>) =
             Design::first(rows, inputs).into_iter().partition(Design::is_plain);
-        let mut finalists = self.try_on(&self.folds, &with_targets(None, plain), |trial| trial);
-        let warped = self.warped(&finalists);
-        // Networks are dear: they get their targets as the plain GPs like them, and only the better ones see the other folds.
-        let warp = warped.first().and_then(|best| best.candidate.warp);
+        let mut finalists = self.try_on(&self.folds, &in_form(Form::default(), plain), |trial| trial);
+        let (indicated, indicators) = self.indicated(&finalists);
+        finalists.extend(indicated);
+        let warped = self.warped(&finalists, indicators);
+        // Networks are dear: they get the data as the plain GPs like them, and only the better ones see the other folds.
+        let warp = warped.first().and_then(|best| best.candidate.form.warp);
         let gain = best(&warped, Trial::score) - best(&finalists, Trial::score);
         finalists.extend(warped);
-        let mut of_first = self.try_on(first, &with_targets(warp, networks.clone()), |trial| trial);
-        // And as they are, too, where that may still be the best.
+        let mut of_first = self.try_on(first, &in_form(Form { warp, indicators }, networks.clone()), |trial| trial);
+        // And with targets as they are, too, where that may still be the best.
         let judges = first.iter().map(|fold| fold.judge.0.rows()).sum();
         let on_first = |trials: &[Trial]| best(trials, |trial| trial.score_on(judges));
         if warp.is_some() && gain < REACH && on_first(&of_first) > on_first(&finalists) - REACH {
-            of_first.extend(self.try_on(first, &with_targets(None, networks), |trial| trial));
+            of_first.extend(self.try_on(first, &in_form(Form { warp: None, indicators }, networks), |trial| trial));
         }
         of_first.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        finalists.extend(self.on_all_folds(of_first.iter().take(SURVIVORS).cloned().collect()));
+        let least = on_first(&finalists) - REACH;
+        let survivors = of_first.iter().filter(|trial| trial.score() >= least).take(SURVIVORS);
+        finalists.extend(self.on_all_folds(survivors.cloned().collect()));
         self.grow(&mut finalists);
         self.vary(&mut finalists, first, &of_first);
         finalists
     }
 
+    /// The plain GPs with indicators of inputs that take few values, and whether they pay for the best of them.
+    fn indicated(&self, plain: &[Trial]) -> (Vec<Trial>, bool) {
+        let form = Form { indicators: true, ..Form::default() };
+        let whole = || plain.iter().filter(|trial| !trial.candidate.is_floor());
+        if !self.suits(form) {
+            return (Vec::new(), false);
+        }
+        let designs = whole().map(|trial| trial.candidate.design.clone());
+        let indicated = self.try_on(&self.folds, &in_form(form, designs), |trial| trial);
+        let pays = leader(whole()).zip(leader(&indicated)).is_some_and(|(before, after)| pays(before, after));
+        (indicated, pays)
+    }
+
     /// The plain GPs with transformed targets, the best first, if a transform pays for the best of them.
-    fn warped(&self, plain: &[Trial]) -> Vec<Trial> {
-        let whole = plain.iter().filter(|trial| !trial.candidate.is_floor());
-        let Some(best) = whole.max_by(|a, b| a.score().total_cmp(&b.score())) else { return Vec::new() };
-        let suits = |kind: &WarpKind| self.folds.iter().all(|fold| matches!(fold.train.warped(*kind), Ok(Some(_))));
-        let transforms = WarpKind::ALL.into_iter().filter(suits);
-        let with = |kind| Candidate { warp: Some(kind), ..best.candidate.clone() };
-        let mut warped = self.try_on(&self.folds, &transforms.map(with).collect::<Vec<_>>(), |trial| trial);
-        warped.retain(|trial| is_gain(&best.log_densities, &trial.log_densities, LEAST_WARP_GAIN, LEAST_WARP_ERRORS));
+    fn warped(&self, plain: &[Trial], indicators: bool) -> Vec<Trial> {
+        let of_form = || plain.iter().filter(|trial| trial.candidate.form.indicators == indicators);
+        let Some(best) = leader(of_form().filter(|trial| !trial.candidate.is_floor())) else { return Vec::new() };
+        let forms = WarpKind::ALL.map(|kind| Form { warp: Some(kind), indicators });
+        let with = |form| Candidate { form, ..best.candidate.clone() };
+        let candidates: Vec<Candidate> = forms.into_iter().filter(|form| self.suits(*form)).map(with).collect();
+        let mut warped = self.try_on(&self.folds, &candidates, |trial| trial);
+        warped.retain(|trial| pays(best, trial));
         warped.sort_by(|a, b| b.score().total_cmp(&a.score()));
         warped.truncate(1);
-        if let Some(Candidate { design, warp }) = warped.first().map(|trial| trial.candidate.clone()) {
-            let others = plain.iter().map(|trial| trial.candidate.design.clone()).filter(|other| *other != design);
-            warped.extend(self.try_on(&self.folds, &with_targets(warp, others), |trial| trial));
+        if let Some(Candidate { design, form }) = warped.first().map(|trial| trial.candidate.clone()) {
+            let others = of_form().map(|trial| trial.candidate.design.clone()).filter(|other| *other != design);
+            warped.extend(self.try_on(&self.folds, &in_form(form, others), |trial| trial));
         }
         warped
+    }
+
+    /// Whether a form suits the rows of all folds.
+    fn suits(&self, form: Form) -> bool {
+        self.folds.iter().all(|fold| matches!(form.of(&fold.train), Ok(Some(_))))
     }
 
     /// More inducing inputs for the best plain GP, if it is among the better models, and for the best network, as long as they pay.
@@ -258,10 +293,13 @@ impl Search<'_> {
         }
     }
 
-    /// Other powers for the best network, if it is a cheap one: on the first fold, and those that are better there on all.
+    /// Other powers for the best network, if it is a cheap one and not far behind: on the first fold, and those that are better
+    /// there on all.
     fn vary(&self, finalists: &mut Vec<Trial>, first: &[Fold], of_first: &[Trial]) {
-        let networks = finalists.iter().filter(|trial| !trial.candidate.is_plain());
-        let Some(best) = networks.max_by(|a, b| a.score().total_cmp(&b.score())) else { return };
+        let Some(best) = leader(finalists.iter().filter(|trial| !trial.candidate.is_plain())) else { return };
+        if best.score() < leader(finalists.iter()).map_or(0.0, Trial::score) - REACH_OF_POWERS {
+            return;
+        }
         let others: Vec<Candidate> = POWERS.iter().filter_map(|&power| best.candidate.with_alpha(power)).collect();
         if others.iter().map(|other| self.work(other)).sum::<f64>() > self.most_work() {
             return;

@@ -7,8 +7,10 @@ use deepgp_model::{finite_mean, mix_log_densities, stacking_weights};
 /// With fewer judges a mixture must be better than a constant by so many standard errors.
 const FEW_JUDGES: usize = 20;
 const LEAST_ERRORS_OF_FEW: f64 = 3.0;
-/// Members with a smaller weight are left out of a mixture.
+/// Members with a smaller weight are left out of a mixture; floors, whose wide error bars take care of a row in a thousand that is
+/// simply wrong, cost nothing.
 const LEAST_WEIGHT: f64 = 0.01;
+const LEAST_WEIGHT_OF_FLOOR: f64 = 0.001;
 
 /// Whether log densities of the same rows are better by so many nats a row, and by so many standard errors.
 pub(crate) fn is_gain(before: &[f64], after: &[f64], nats: f64, errors: f64) -> bool {
@@ -23,10 +25,11 @@ pub(crate) fn is_gain(before: &[f64], after: &[f64], nats: f64, errors: f64) -> 
     mean > nats && mean > errors * (var / n).sqrt()
 }
 
-/// The best mixture of finalists, or the best of them alone where mixing does not help; the heaviest first.
+/// The best mixture of so many finalists and of floors, or the best of them alone where mixing does not help; the heaviest first.
 pub(crate) fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
+    let mean = |trial: &Trial| trial.tried.mean_log_density.unwrap_or(f64::NEG_INFINITY);
     finalists.retain(|trial| trial.tried.mean_log_density.is_some());
-    finalists.sort_by(|a, b| b.score().total_cmp(&a.score()));
+    finalists.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
     let alone: Vec<(f64, Trial)> = finalists.first().cloned().map(|best| (1.0, best)).into_iter().collect();
     if most < 2 || alone.is_empty() {
         return alone;
@@ -37,12 +40,16 @@ pub(crate) fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
         let columns: Vec<Vec<f64>> = chosen.iter().map(|trial| trial.log_densities.clone()).collect();
         let mut mixed: Vec<(f64, Trial)> = stacking_weights(&columns).into_iter().zip(chosen).collect();
         mixed.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let is_light = mixed.len() > most || mixed.last().is_some_and(|(weight, _)| *weight < LEAST_WEIGHT);
-        if !is_light {
+        let are_many = mixed.iter().filter(|(_, trial)| !trial.candidate.is_floor()).count() > most;
+        let is_light = |(weight, trial): &(f64, Trial)| match trial.candidate.is_floor() {
+            true => *weight < LEAST_WEIGHT_OF_FLOOR,
+            false => are_many || *weight < LEAST_WEIGHT,
+        };
+        let Some(lightest) = mixed.iter().rposition(is_light) else {
             return if mean_log_density(&mixed) > mean_log_density(&alone) { mixed } else { alone };
-        }
+        };
         // One at a time: without it, others weigh more.
-        mixed.pop();
+        mixed.remove(lightest);
         chosen = mixed.into_iter().map(|(_, trial)| trial).collect();
     }
 }
@@ -82,7 +89,7 @@ mod tests {
         let mean_log_density = finite_mean(&log_densities);
         let tried = Tried { name: name.into(), steps: 1, folds: 1, mean_log_density, weight: 0.0 };
         let design = Design::Exact { kernel: KernelChoice::Eq };
-        Trial { candidate: design.into(), tried, log_densities, fitted: None }
+        Trial { candidate: design.into(), tried, guarded: log_densities.clone(), log_densities, fitted: None }
     }
 
     /// Log densities that are good on every row for which `good` holds.
@@ -100,6 +107,19 @@ mod tests {
         assert!(mean_log_density(&mixed) > mean_log_density(&[(1.0, all().remove(0))]));
         let best = mix(all(), 1);
         assert_eq!((best.len(), best[0].0, best[0].1.tried.name.as_str()), (1, 1.0, "a"));
+    }
+
+    #[test]
+    fn a_floor_stays_for_the_sake_of_a_row_in_hundreds() {
+        // Sharp but for one row that is simply wrong; a constant that is wide everywhere.
+        let sharp = trial("sharp", (0..600).map(|n| if n == 7 { -300.0 } else { 1.0 }).collect());
+        let wide = |design: Design| Trial { candidate: design.into(), ..trial("wide", vec![-4.0; 600]) };
+        let names = |mixture: &[(f64, Trial)]| mixture.iter().map(|(_, t)| t.tried.name.clone()).collect::<Vec<_>>();
+        let mixed = mix(vec![sharp.clone(), wide(Design::Constant)], 4);
+        assert_eq!(names(&mixed), ["sharp", "wide"]);
+        assert!(mixed[1].0 < 0.01 && mean_log_density(&mixed) > Some(0.9), "{}", mixed[1].0);
+        // What has to be trained is not worth it.
+        assert_eq!(mix(vec![sharp, wide(Design::Exact { kernel: KernelChoice::Eq })], 4).len(), 1);
     }
 
     #[test]

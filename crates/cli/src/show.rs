@@ -68,6 +68,9 @@ fn text(saved: &SavedModel) -> String {
     }
     out += &format!("\n\npredicts {}\n", schema.targets().join(", "));
     out += &format!("from     {}\n", columns(schema));
+    if let Some(indicators) = &saved.indicators {
+        out += &format!("         and {} of inputs that take few values\n", plural(indicators.count(), "indicator"));
+    }
     for line in noise(saved) {
         out += &format!("noise    {line}\n");
     }
@@ -189,7 +192,10 @@ fn range(values: &[f64]) -> String {
 /// Columns with their shares of the first layer's mean squared slope, largest first; features of a column are added up.
 pub fn relevance(saved: &SavedModel) -> Vec<(String, f64)> {
     let schema = &saved.preprocessing.schema;
-    let slopes = mean_square_slopes(&saved.fitted.model.layers()[0]);
+    let mut slopes = mean_square_slopes(&saved.fitted.model.layers()[0]);
+    if let Some(indicators) = &saved.indicators {
+        slopes = indicators.by_input(&slopes);
+    }
     let mut shares: Vec<(String, f64)> = schema.inputs().iter().map(|input| (input.name.clone(), 0.0)).collect();
     for (column, slope) in schema.feature_inputs().into_iter().zip(&slopes) {
         shares[column].1 += slope;

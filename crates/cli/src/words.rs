@@ -56,10 +56,13 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// "deep GP 8 → 2 → 1"; of a mixture the heaviest network.
+/// "deep GP 8 → 2 → 1" or, with indicators, "deep GP 8 + 25 → 2 → 1"; of a mixture the heaviest network.
 pub fn network(saved: &SavedModel) -> String {
     let model = &saved.fitted.model;
-    let mut text = format!("{} {}", network_kind(saved), model.dim_in());
+    let mut text = format!("{} {}", network_kind(saved), saved.preprocessing.inputs.columns());
+    if let Some(indicators) = &saved.indicators {
+        text += &format!(" + {}", indicators.count());
+    }
     for layer in model.layers() {
         text += &format!(" → {}", layer.dim_out);
     }

@@ -89,18 +89,17 @@ impl Model {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (x, y) = (self.inputs().apply(x, "inputs")?, self.targets().apply(y, "targets")?);
         let (mut weights, mut by_moments, mut by_samples) = (Vec::new(), Vec::new(), Vec::new());
-        for ((weight, member), warps) in self.members().zip(self.warps()) {
-            let mut t = y.clone();
-            warp_targets(warps, &mut t)?;
-            let slopes = |n: usize| y.row(n).iter().zip(warps).map(|(&u, warp)| warp.log_slope(u)).sum::<f64>();
-            let with_slopes = |all: Vec<f64>| all.iter().enumerate().map(|(n, l)| l + slopes(n)).collect::<Vec<f64>>();
+        for expert in self.experts() {
+            let (member, x, t) = (&expert.predictor, expert.inputs(&x)?, expert.targets(&y)?);
+            let with_slopes =
+                |all: Vec<f64>| all.iter().enumerate().map(|(n, l)| l + expert.log_slope(&y, n)).collect::<Vec<f64>>();
             let moments = member.log_density(&x, &t)?;
             by_samples.push(with_slopes(match is_deep(member.fitted()) {
                 true => member.mixture_log_density(&x, &t, samples, &mut rng)?,
                 false => moments.clone(),
             }));
             by_moments.push(with_slopes(moments));
-            weights.push(weight);
+            weights.push(expert.weight);
         }
         let score = |all: &[Vec<f64>]| {
             finite_mean(&mix_log_densities(&weights, all))

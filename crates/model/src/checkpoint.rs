@@ -71,9 +71,9 @@ impl<P: DeserializeOwned> Checkpoint<P> {
     }
 
     fn checked(self) -> Result<Self, FormatError> {
-        check_parts(&self.snapshot.fitted(), &self.preprocessing).map_err(|e| invalid(&e))?;
+        check_parts(&self.snapshot.fitted(), &[], None, &self.preprocessing).map_err(|e| invalid(&e))?;
         if let Some(best) = &self.best {
-            check_parts(&best.fitted, &self.preprocessing).map_err(|e| invalid(&e))?;
+            check_parts(&best.fitted, &[], None, &self.preprocessing).map_err(|e| invalid(&e))?;
         }
         Ok(self)
     }

@@ -7,11 +7,12 @@ use crate::prepared::Prepared;
 use crate::scores::{ScoreTally, Scores, normal_log_densities};
 use deepgp::likelihood::Likelihood;
 use deepgp::linalg::Mat;
-use deepgp::predict::{Prediction, Predictor};
+use deepgp::predict::{Moments, Prediction, Predictor};
 use deepgp::train::{Fitted, Observer, Outcome};
 use deepgp::{Error, Result};
-use deepgp_data::{Standardiser, Warp, warp_targets};
+use deepgp_data::{Indicators, Standardiser, Warp, warp_targets};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// A network of a mixture, and its share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,12 +24,74 @@ pub struct Member {
     /// Transforms of the standardised targets that it was trained on, one for each, or none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warps: Vec<Warp>,
+    /// Indicators beside the standardised inputs that it was trained on, if there were some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indicators: Option<Indicators>,
 }
 
 impl Member {
-    /// Of targets that are not transformed.
+    /// Of inputs and targets that are standardised and no more.
     pub fn new(weight: f64, fitted: Fitted) -> Self {
-        Self { weight, fitted, warps: Vec::new() }
+        Self { weight, fitted, warps: Vec::new(), indicators: None }
+    }
+}
+
+/// Checks that a sound network takes so many inputs with its indicators and gives so many targets.
+///
+/// # Errors
+/// [`Error::Shape`].
+pub(crate) fn check_network(
+    fitted: &Fitted,
+    warps: &[Warp],
+    indicators: Option<&Indicators>,
+    inputs: usize,
+    targets: usize,
+) -> Result<()> {
+    let mut features = inputs;
+    if let Some(indicators) = indicators {
+        indicators.check(inputs)?;
+        features += indicators.count();
+    }
+    let sizes = [
+        ("inputs of a network", features, fitted.model.dim_in()),
+        ("outputs of a network", targets, fitted.model.dim_out()),
+        ("transforms of the targets", targets, if warps.is_empty() { targets } else { warps.len() }),
+    ];
+    match sizes.into_iter().find(|(_, expected, found)| expected != found) {
+        None => Ok(()),
+        Some((what, expected, found)) => Err(Error::Shape { what, expected, found }),
+    }
+}
+
+/// A member that is ready to predict.
+#[derive(Debug)]
+pub(crate) struct Expert {
+    /// Its share; those of all add up to 1.
+    pub weight: f64,
+    pub predictor: Predictor,
+    pub warps: Vec<Warp>,
+    pub indicators: Option<Indicators>,
+}
+
+impl Expert {
+    /// Standardised inputs as it takes them.
+    pub fn inputs<'a>(&self, x: &'a Mat) -> Result<Cow<'a, Mat>> {
+        match &self.indicators {
+            None => Ok(Cow::Borrowed(x)),
+            Some(indicators) => indicators.append(x).map(Cow::Owned),
+        }
+    }
+
+    /// Standardised targets as it takes them.
+    pub fn targets(&self, y: &Mat) -> Result<Mat> {
+        let mut t = y.clone();
+        warp_targets(&self.warps, &mut t)?;
+        Ok(t)
+    }
+
+    /// Log of what its transforms do to the density of row `n` of standardised targets.
+    pub fn log_slope(&self, y: &Mat, n: usize) -> f64 {
+        y.row(n).iter().zip(&self.warps).map(|(&u, warp)| warp.log_slope(u)).sum()
     }
 }
 
@@ -39,11 +102,7 @@ pub struct Model {
     inputs: Standardiser,
     targets: Standardiser,
     /// The heaviest first.
-    members: Vec<Predictor>,
-    /// Their weights, which add up to 1.
-    weights: Vec<f64>,
-    /// Transforms of their targets.
-    warps: Vec<Vec<Warp>>,
+    experts: Vec<Expert>,
     /// Factor of all predicted standard deviations.
     std_factor: f64,
 }
@@ -80,29 +139,18 @@ impl Model {
         }
         mixed.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let total: f64 = mixed.iter().map(|m| m.weight).sum();
-        let (mut members, mut weights, mut all_warps) = (Vec::new(), Vec::new(), Vec::new());
-        for Member { weight, fitted, warps } in mixed {
-            if !(weight > 0.0 && total.is_finite()) {
+        let mut experts = Vec::new();
+        for member in mixed {
+            if !(member.weight > 0.0 && total.is_finite()) {
                 let (name, requirement) = ("weight of a network", "it must be positive and finite");
-                return Err(Error::Parameter { name, layer: None, entry: None, value: weight, requirement });
+                return Err(Error::Parameter { name, layer: None, entry: None, value: member.weight, requirement });
             }
+            let Member { weight, fitted, warps, indicators } = member;
             fitted.check()?;
-            let n_warps = if warps.is_empty() { targets.columns() } else { warps.len() };
-            let sizes = [
-                ("columns of the inputs' standardiser", fitted.model.dim_in(), inputs.columns()),
-                ("columns of the targets' standardiser", fitted.model.dim_out(), targets.columns()),
-                ("transforms of the targets", fitted.model.dim_out(), n_warps),
-            ];
-            for (what, expected, found) in sizes {
-                if expected != found {
-                    return Err(Error::Shape { what, expected, found });
-                }
-            }
-            weights.push(weight / total);
-            members.push(Predictor::new(fitted)?);
-            all_warps.push(warps);
+            check_network(&fitted, &warps, indicators.as_ref(), inputs.columns(), targets.columns())?;
+            experts.push(Expert { weight: weight / total, predictor: Predictor::new(fitted)?, warps, indicators });
         }
-        Ok(Self { inputs, targets, members, weights, warps: all_warps, std_factor: 1.0 })
+        Ok(Self { inputs, targets, experts, std_factor: 1.0 })
     }
 
     /// The same with all predicted standard deviations, before any transform is undone, multiplied by a factor.
@@ -129,22 +177,43 @@ impl Model {
 
     /// Whether noise is normal.
     pub(crate) fn is_normal(&self) -> bool {
-        self.members.iter().all(|member| matches!(member.fitted().model.likelihood(), Likelihood::Gaussian(_)))
+        let is_normal = |fitted: &Fitted| matches!(fitted.model.likelihood(), Likelihood::Gaussian(_));
+        self.members().all(|(_, member)| is_normal(member.fitted()))
     }
 
     /// The predictor of the network, or of the heaviest of a mixture, in standardised units.
     pub fn predictor(&self) -> &Predictor {
-        &self.members[0]
+        &self.experts[0].predictor
+    }
+
+    /// Moments of every layer of the network, or of the heaviest of a mixture, for raw inputs; the layers' own units.
+    ///
+    /// # Errors
+    /// As [`Model::predict`].
+    pub fn layers(&self, x: &Mat) -> Result<Vec<Moments>> {
+        let expert = &self.experts[0];
+        expert.predictor.layers(&*expert.inputs(&self.inputs.apply(x, "inputs")?)?)
+    }
+
+    /// Numbers that belong to the features of the network, or of the heaviest of a mixture, added up by input.
+    ///
+    /// # Panics
+    /// If there are fewer numbers than features.
+    pub fn by_input(&self, of_features: &[f64]) -> Vec<f64> {
+        match &self.experts[0].indicators {
+            None => of_features.to_vec(),
+            Some(indicators) => indicators.by_input(of_features),
+        }
     }
 
     /// The predictors of all networks with their weights, the heaviest first.
     pub fn members(&self) -> impl Iterator<Item = (f64, &Predictor)> {
-        self.weights.iter().copied().zip(&self.members)
+        self.experts.iter().map(|expert| (expert.weight, &expert.predictor))
     }
 
-    /// Transforms of the targets of each member, in the order of [`Model::members`].
-    pub(crate) fn warps(&self) -> &[Vec<Warp>] {
-        &self.warps
+    /// All networks, the heaviest first.
+    pub(crate) fn experts(&self) -> &[Expert] {
+        &self.experts
     }
 
     /// How inputs are standardised.
@@ -181,13 +250,13 @@ impl Model {
     pub fn distributions(&self, x: &Mat) -> Result<(Predictive, Predictive)> {
         let x = self.inputs.apply(x, "inputs")?;
         let (mut of_f, mut of_y) = (Vec::new(), Vec::new());
-        for ((&weight, member), warps) in self.weights.iter().zip(&self.members).zip(&self.warps) {
-            let Prediction { f, y } = member.predict(&x)?;
+        for expert in &self.experts {
+            let Prediction { f, y } = expert.predictor.predict(&*expert.inputs(&x)?)?;
             for (mut moments, parts) in [(f, &mut of_f), (y, &mut of_y)] {
                 if self.std_factor != 1.0 {
                     moments.var.as_mut_slice().iter_mut().for_each(|v| *v *= self.std_factor * self.std_factor);
                 }
-                parts.push(Part { weight, moments, warps: warps.clone() });
+                parts.push(Part { weight: expert.weight, moments, warps: expert.warps.clone() });
             }
         }
         let with = |parts| Predictive { parts, targets: self.targets.clone() };
@@ -201,23 +270,23 @@ impl Model {
     pub fn log_density(&self, x: &Mat, y: &Mat) -> Result<Vec<f64>> {
         let (x, y) = (self.inputs.apply(x, "inputs")?, self.targets.apply(y, "targets")?);
         let mut all = Vec::new();
-        for (member, warps) in self.members.iter().zip(&self.warps) {
-            let mut t = y.clone();
-            warp_targets(warps, &mut t)?;
-            let mut of_member = match self.std_factor {
-                1.0 => member.log_density(&x, &t)?,
+        for expert in &self.experts {
+            let (x, t) = (expert.inputs(&x)?, expert.targets(&y)?);
+            let mut of_expert = match self.std_factor {
+                1.0 => expert.predictor.log_density(&x, &t)?,
                 factor => {
-                    let mut moments = member.predict(&x)?.y;
+                    let mut moments = expert.predictor.predict(&x)?.y;
                     moments.var.as_mut_slice().iter_mut().for_each(|v| *v *= factor * factor);
                     normal_log_densities(&moments, &t)
                 }
             };
-            for (n, log_p) in of_member.iter_mut().enumerate() {
-                *log_p += y.row(n).iter().zip(warps).map(|(&u, warp)| warp.log_slope(u)).sum::<f64>();
+            for (n, log_p) in of_expert.iter_mut().enumerate() {
+                *log_p += expert.log_slope(&y, n);
             }
-            all.push(of_member);
+            all.push(of_expert);
         }
-        let standard = mix_log_densities(&self.weights, &all);
+        let weights: Vec<f64> = self.experts.iter().map(|expert| expert.weight).collect();
+        let standard = mix_log_densities(&weights, &all);
         Ok(standard.into_iter().map(|l| self.targets.invert_log_density(l)).collect())
     }
 

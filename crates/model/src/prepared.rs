@@ -6,7 +6,7 @@ use deepgp::init::network;
 use deepgp::linalg::Mat;
 use deepgp::train::{Fitted, Snapshot, Trainer};
 use deepgp::{Error, Result};
-use deepgp_data::{Standardiser, Warp, WarpKind, warp_targets};
+use deepgp_data::{Indicators, Standardiser, Warp, WarpKind, warp_targets};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -39,6 +39,7 @@ pub struct Prepared {
     /// What a target of 0 became.
     zero: Vec<f64>,
     warps: Vec<Warp>,
+    indicators: Option<Indicators>,
 }
 
 impl Prepared {
@@ -62,7 +63,7 @@ impl Prepared {
         inputs.apply_in_place(&mut x, "inputs")?;
         targets.apply_in_place(&mut y, "targets")?;
         let zero = targets.mean().iter().zip(targets.scale()).map(|(mean, scale)| -mean / scale).collect();
-        Ok(Self { inputs, targets, x, y, zero, warps: Vec::new() })
+        Ok(Self { inputs, targets, x, y, zero, warps: Vec::new(), indicators: None })
     }
 
     /// Some of the rows, standardised by themselves, as if there were no others; their own unit is that of these rows here.
@@ -89,6 +90,20 @@ impl Prepared {
         Ok(Some(warped))
     }
 
+    /// The same with indicators beside inputs that take few values; nothing if no input does, or if indicators are there already.
+    /// A copy of the data.
+    ///
+    /// # Errors
+    /// As [`Indicators::append`].
+    pub fn indicated(&self) -> Result<Option<Self>> {
+        if self.indicators.is_some() {
+            return Ok(None);
+        }
+        let Some(indicators) = Indicators::learn(&self.x) else { return Ok(None) };
+        let x = indicators.append(&self.x)?;
+        Ok(Some(Self { x, indicators: Some(indicators), ..self.clone() }))
+    }
+
     /// Transforms of the standardised targets, one for each, or none.
     pub fn warps(&self) -> &[Warp] {
         &self.warps
@@ -104,7 +119,7 @@ impl Prepared {
         &self.targets
     }
 
-    /// Standardised inputs.
+    /// Standardised inputs, with indicators if there are some.
     pub fn x(&self) -> &Mat {
         &self.x
     }
@@ -139,13 +154,17 @@ impl Prepared {
         Trainer::resume(snapshot, &self.x, &self.y)
     }
 
+    /// A network that was trained on these data, as one of a mixture.
+    pub fn member(&self, weight: f64, fitted: Fitted) -> Member {
+        Member { weight, fitted, warps: self.warps.clone(), indicators: self.indicators.clone() }
+    }
+
     /// The model in the data's own units.
     ///
     /// # Errors
     /// As [`Model::mixture`].
     pub fn model(&self, fitted: Fitted) -> Result<Model> {
-        let member = Member { weight: 1.0, fitted, warps: self.warps.clone() };
-        Model::mixture(self.inputs.clone(), self.targets.clone(), vec![member])
+        Model::mixture(self.inputs.clone(), self.targets.clone(), vec![self.member(1.0, fitted)])
     }
 }
 

@@ -2,14 +2,14 @@
 
 use crate::limits;
 use crate::linear::{LinearModel, baselines};
-use crate::model::{Member, Model};
+use crate::model::{Member, Model, check_network};
 use crate::record::Record;
 use crate::summary::Range;
 use deepgp::linalg::Mat;
 use deepgp::predict::Moments;
 use deepgp::train::Fitted;
 use deepgp::{Error, Result};
-use deepgp_data::{Schema, Standardiser, Warp};
+use deepgp_data::{Indicators, Schema, Standardiser, Warp};
 use deepgp_io::{FileError, FormatError, Kind};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -57,6 +57,9 @@ pub struct SavedModel {
     /// Transforms of the standardised targets that it was trained on, one for each, or none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warps: Vec<Warp>,
+    /// Indicators beside the standardised inputs that it was trained on, if there were some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indicators: Option<Indicators>,
     /// The other networks of a mixture, with weights relative to that of the first, which is 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Member>,
@@ -82,11 +85,11 @@ impl SavedModel {
     ) -> Result<Self> {
         members.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let mut rest = members.into_iter();
-        let Some(Member { weight: heaviest, fitted, warps }) = rest.next() else {
+        let Some(Member { weight: heaviest, fitted, warps, indicators }) = rest.next() else {
             return Err(Error::Empty { what: "networks of a model", rows: 0, columns: 1 });
         };
         let others: Vec<Member> = rest.map(|m| Member { weight: m.weight / heaviest, ..m }).collect();
-        Ok(Self { preprocessing, fitted, warps, others, std_factor: None, linear, record })
+        Ok(Self { preprocessing, fitted, warps, indicators, others, std_factor: None, linear, record })
     }
 
     /// Checks that the parts are sound and fit together.
@@ -96,17 +99,16 @@ impl SavedModel {
     /// all reason.
     pub fn check(&self) -> Result<()> {
         limits::check_members(1 + self.others.len())?;
-        for fitted in [&self.fitted].into_iter().chain(self.others.iter().map(|member| &member.fitted)) {
-            check_parts(fitted, &self.preprocessing)?;
-        }
-        for (entry, Member { weight, .. }) in self.others.iter().enumerate() {
+        check_parts(&self.fitted, &self.warps, self.indicators.as_ref(), &self.preprocessing)?;
+        for (entry, Member { weight, fitted, warps, indicators }) in self.others.iter().enumerate() {
+            check_parts(fitted, warps, indicators.as_ref(), &self.preprocessing)?;
             if !(*weight > 0.0 && *weight <= 1.0) {
                 let (name, requirement) = ("weight of a network", "it must lie between 0 and 1");
                 return Err(Error::Parameter { name, layer: None, entry: Some(entry), value: *weight, requirement });
             }
         }
         match &self.linear {
-            Some(linear) => linear.check(self.fitted.model.dim_in(), self.fitted.model.dim_out()),
+            Some(linear) => linear.check(self.preprocessing.inputs.columns(), self.preprocessing.targets.columns()),
             None => Ok(()),
         }
     }
@@ -118,7 +120,8 @@ impl SavedModel {
     pub fn model(&self) -> Result<Model> {
         self.check()?;
         let Preprocessing { inputs, targets, .. } = &self.preprocessing;
-        let first = Member { weight: 1.0, fitted: self.fitted.clone(), warps: self.warps.clone() };
+        let (fitted, warps, indicators) = (self.fitted.clone(), self.warps.clone(), self.indicators.clone());
+        let first = Member { weight: 1.0, fitted, warps, indicators };
         let members = [first].into_iter().chain(self.others.iter().cloned()).collect();
         Model::mixture(inputs.clone(), targets.clone(), members)?.with_std_factor(self.std_factor.unwrap_or(1.0))
     }
@@ -171,10 +174,17 @@ impl SavedModel {
 }
 
 /// Checks a network and its preprocessing.
-pub(crate) fn check_parts(fitted: &Fitted, preprocessing: &Preprocessing) -> Result<()> {
+pub(crate) fn check_parts(
+    fitted: &Fitted,
+    warps: &[Warp],
+    indicators: Option<&Indicators>,
+    preprocessing: &Preprocessing,
+) -> Result<()> {
     fitted.check()?;
     limits::check(&fitted.model)?;
-    preprocessing.check(fitted.model.dim_in(), fitted.model.dim_out())
+    let n_indicators = indicators.map_or(0, Indicators::count);
+    preprocessing.check(fitted.model.dim_in().saturating_sub(n_indicators), fitted.model.dim_out())?;
+    check_network(fitted, warps, indicators, preprocessing.inputs.columns(), preprocessing.targets.columns())
 }
 
 /// What a check found, as a fault of the file.

@@ -140,7 +140,12 @@ fn refusal(place: &str, value: Value) -> String {
     let bytes = variety()[1].to_bytes().expect("a file");
     let (text, floats) = unseal(&bytes).expect("a file");
     let mut json: Value = serde_json::from_slice(text).expect("JSON");
-    *json.pointer_mut(place).expect(place) = value;
+    // What is there is replaced, what is not is added.
+    let (parent, key) = place.rsplit_once('/').expect("a path");
+    match json.pointer_mut(parent).expect(place) {
+        Value::Array(all) => all[key.parse::<usize>().expect(key)] = value,
+        parent => parent[key] = value,
+    }
     let sealed = seal(Kind::Model, json.to_string().as_bytes(), floats);
     try_out(&sealed).expect_err(place).to_string()
 }
@@ -170,6 +175,12 @@ fn refusals_say_what_is_wrong() {
         ("/body/preprocessing/schema/targets".into(), json!([]), &["it needs an input and a target"]),
         ("/body/preprocessing/targets/scale".into(), json!([-1.0]), &["preprocessing: targets: scale", "-1"]),
         ("/body/preprocessing/inputs/mean".into(), json!([1.0]), &["scales of a standardiser: expected 1, found 2"]),
+        (
+            "/body/indicators".into(),
+            json!([{"input": 0, "values": [0.0, 1.0, 2.0]}]),
+            &["features: expected 0, found 2"],
+        ),
+        ("/body/indicators".into(), json!([{"input": 0, "values": [2.0, 1.0]}]), &["few values must ascend"]),
         ("/body".into(), json!({}), &["body: missing field `preprocessing`"]),
     ] {
         let message = refusal(&place, value);

@@ -64,7 +64,7 @@ pub(crate) struct Probe<'a> {
 impl Probe<'_> {
     /// Moments of every layer for raw inputs, hidden ones in their own units.
     pub fn hidden(&self, x: &Mat) -> Result<Vec<Moments>> {
-        self.model.predictor().layers(&self.model.inputs().apply(x, "inputs")?)
+        self.model.layers(x)
     }
 
     /// Evenly spaced values of a column: over all of its range if it is the only one, else over all but its tails.
@@ -119,7 +119,7 @@ pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Trai
         }
     }
     let network = &model.predictor().fitted().model;
-    let relevance = mean_square_slopes(&network.layers()[0]);
+    let relevance = model.by_input(&mean_square_slopes(&network.layers()[0]));
     let mut tally = ScoreTally::new();
     let predictive = model.tally(x, y, &mut tally)?;
     let (moments, scores) = (predictive.moments()?, tally.scores()?);

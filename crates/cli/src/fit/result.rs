@@ -53,8 +53,7 @@ impl Trained {
         record.date = crate::words::now();
         record.best_step = best.as_ref().map(|best| best.step);
         let fitted = best.map_or(last, |best| best.fitted);
-        let member = Member { weight: 1.0, fitted, warps: data.prepared.warps().to_vec() };
-        Self::of(plan, data, vec![member], record, ending, outcome.termination)
+        Self::of(plan, data, vec![data.prepared.member(1.0, fitted)], record, ending, outcome.termination)
     }
 
     /// Scores a network, or a mixture of several, the heaviest first.
