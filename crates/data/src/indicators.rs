@@ -11,7 +11,7 @@ use deepgp::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Least and most values of an input that gets indicators: with two, the number is an indicator already.
-const LEVELS: [usize; 2] = [3, 10];
+const LEVELS: [usize; 2] = [3, 15];
 /// Least training rows for each value, on average.
 const ROWS_PER_LEVEL: usize = 10;
 /// Most indicators of all inputs together; inputs beyond get none.
