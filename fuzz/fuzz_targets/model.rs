@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     if let Ok(model) = saved.model() {
-        let x = Mat::from_fn(1, saved.fitted.model.dim_in(), |_, j| j as f64 - 0.5);
+        let x = Mat::from_fn(1, model.inputs().columns(), |_, j| j as f64 - 0.5);
         if let Ok(prediction) = model.predict(&x) {
             let _ = model.log_density(&x, &prediction.y.mean);
         }

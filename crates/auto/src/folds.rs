@@ -71,7 +71,11 @@ pub(crate) fn folds(data: &Prepared, seed: u64) -> Result<Vec<Fold>> {
 /// Log density of a row of targets by the normal distribution of others, in the units of what these are a part of.
 fn constant_log_density(train: &Prepared, targets: &[f64]) -> f64 {
     let laws = train.targets().mean().iter().zip(train.targets().scale());
-    targets.iter().zip(laws).map(|(y, (mean, scale))| normal_log_density(*y, *mean, scale * scale)).sum()
+    targets
+        .iter()
+        .zip(laws)
+        .map(|(y, (mean, scale))| normal_log_density((y - mean) / scale, 0.0, 1.0) - scale.ln())
+        .sum()
 }
 
 /// Rows by their inputs, in order of the first of each.

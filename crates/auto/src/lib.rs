@@ -1,10 +1,10 @@
 //! The automatic mode: which model suits these rows, with nothing to tune.
 //!
-//! Candidates (exact and sparse GPs, smooth and rough; narrow deep GPs; wide ones with a linear mean; all of them of a transformed
-//! target, too, if that pays for a plain GP) are compared by the log density of rows they were not trained on: all of them
-//! on one fold, the better ones on all folds, the best with more inducing inputs and other powers α as long as that pays. What is
-//! left is mixed with the weights that suit those rows best, and
-//! trained on all rows. The answer depends on data, settings and seed alone, not on the clock.
+//! Candidates (exact and sparse GPs, smooth and rough; narrow deep GPs; wide ones with a linear mean; all of them with indicators of
+//! inputs that take few values and with a transformed target, too, if that pays for a plain GP) are compared by the log density of
+//! rows they were not trained on: all of them on one fold, the better ones on all folds, the best with more inducing inputs and other
+//! powers α as long as that pays. What is left is mixed with the weights that suit those rows best, and trained on all rows. The
+//! answer depends on data, settings and seed alone, not on the clock.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -24,6 +24,6 @@ mod search;
 mod stack;
 mod trial;
 
-pub use candidate::{Candidate, Design, MOST_EXACT_ROWS};
+pub use candidate::{Candidate, Design, Form, MOST_EXACT_ROWS};
 pub use memory::Memory;
 pub use search::{Found, Settings, fit, fit_design};

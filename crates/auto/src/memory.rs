@@ -15,8 +15,14 @@ pub struct Memory {
     inner: Mutex<Inner>,
 }
 
+/// Raised whenever trials come to other results.
+const VERSION: u32 = 2;
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Inner {
+    /// That of the program which the entries are from.
+    #[serde(default)]
+    version: u32,
     origin: Option<Origin>,
     entries: Vec<Entry>,
 }
@@ -64,6 +70,11 @@ impl Memory {
         let data = Fingerprint::of(data.x(), data.y());
         let origin = Origin { data, effort: settings.effort, seed: settings.seed };
         let mut inner = self.lock();
+        if inner.version != VERSION {
+            // What another version found out, this one finds out again.
+            inner.entries.clear();
+            inner.version = VERSION;
+        }
         match inner.origin.replace(origin) {
             Some(other) if other != origin => {
                 inner.origin = Some(other);

@@ -3,7 +3,7 @@
 use crate::candidate::{Candidate, Design, Form, MOST_EXACT_ROWS};
 use crate::folds::{Fold, folds};
 use crate::memory::Memory;
-use crate::stack::{cautious, is_gain, log_densities, mix};
+use crate::stack::{best_alone, cautious, is_gain, log_densities, mix};
 use crate::trial::{Training, Trial, judge, train, train_again};
 use deepgp::train::Fitted;
 use deepgp::{Error, Result};
@@ -157,19 +157,33 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn answer(self) -> Result<Found> {
-        let finalists = self.finalists();
+        let mut finalists = self.finalists();
         // Whoever stops the search waits for one more training.
-        let most = if self.is_stopped() { 1 } else { self.settings.ensemble };
-        let mixture = cautious(mix(finalists.clone(), most), finalists);
-        let judged = Judged::of(&log_densities(&mixture))
-            .map(|judged| Judged { mean_log_density: self.in_units(judged.mean_log_density), ..judged });
-        let train = |(weight, trial): (f64, Trial)| {
-            // What worked on a part of the rows may fail on all of them: the others are still there.
-            let member =
-                train_again(&trial.candidate, trial.fitted.as_ref()?, weight, self.data, self.training()).ok()?;
-            Some((member, trial))
+        let is_stopped = self.is_stopped();
+        let mix = |finalists: Vec<Trial>| match self.settings.ensemble {
+            0 | 1 => best_alone(finalists),
+            most => mix(finalists, if is_stopped { 1 } else { most }),
         };
-        let mut trained: Vec<(Member, Trial)> = mixture.into_par_iter().filter_map(train).collect();
+        let train = |(weight, trial): &(f64, Trial)| {
+            train_again(&trial.candidate, trial.fitted.as_ref()?, *weight, self.data, self.training()).ok()
+        };
+        let (mut trained, judged) = loop {
+            let mixture = cautious(mix(finalists.clone()), finalists.clone());
+            let members: Vec<Option<Member>> = mixture.par_iter().map(train).collect();
+            // What worked on a part of the rows may fail on all of them: then it is done without.
+            let failed = |trial: &Trial| {
+                let place = mixture.iter().position(|(_, member)| member.candidate == trial.candidate);
+                place.is_some_and(|place| members[place].is_none())
+            };
+            let before = finalists.len();
+            finalists.retain(|trial| !failed(trial));
+            if finalists.len() == before {
+                let judged = Judged::of(&log_densities(&mixture));
+                let trials = mixture.into_iter().map(|(_, trial)| trial);
+                break (members.into_iter().flatten().zip(trials).collect::<Vec<(Member, Trial)>>(), judged);
+            }
+        };
+        let judged = judged.map(|judged| Judged { mean_log_density: self.in_units(judged.mean_log_density), ..judged });
         if trained.is_empty() {
             trained.push(self.unjudged()?);
         }
@@ -233,7 +247,7 @@ impl Search<'_> {
         let survivors = of_first.iter().filter(|trial| trial.score() >= least).take(SURVIVORS);
         finalists.extend(self.on_all_folds(survivors.cloned().collect()));
         self.grow(&mut finalists);
-        self.vary(&mut finalists, first, &of_first);
+        self.vary(&mut finalists, first, judges);
         finalists
     }
 
@@ -252,8 +266,8 @@ impl Search<'_> {
 
     /// The plain GPs with transformed targets, the best first, if a transform pays for the best of them.
     fn warped(&self, plain: &[Trial], indicators: bool) -> Vec<Trial> {
-        let of_form = || plain.iter().filter(|trial| trial.candidate.form.indicators == indicators);
-        let Some(best) = leader(of_form().filter(|trial| !trial.candidate.is_floor())) else { return Vec::new() };
+        let whole = |trial: &&Trial| !trial.candidate.is_floor() && trial.candidate.form.indicators == indicators;
+        let Some(best) = leader(plain.iter().filter(whole)) else { return Vec::new() };
         let forms = WarpKind::ALL.map(|kind| Form { warp: Some(kind), indicators });
         let with = |form| Candidate { form, ..best.candidate.clone() };
         let candidates: Vec<Candidate> = forms.into_iter().filter(|form| self.suits(*form)).map(with).collect();
@@ -261,16 +275,23 @@ impl Search<'_> {
         warped.retain(|trial| pays(best, trial));
         warped.sort_by(|a, b| b.score().total_cmp(&a.score()));
         warped.truncate(1);
-        if let Some(Candidate { design, form }) = warped.first().map(|trial| trial.candidate.clone()) {
-            let others = of_form().map(|trial| trial.candidate.design.clone()).filter(|other| *other != design);
-            warped.extend(self.try_on(&self.folds, &in_form(form, others), |trial| trial));
+        if let Some(Candidate { design, form: Form { warp, .. } }) = warped.first().map(|trial| trial.candidate.clone())
+        {
+            // Floors know no indicators.
+            let others = plain
+                .iter()
+                .map(|trial| &trial.candidate)
+                .filter(|other| other.design != design && (other.is_floor() || other.form.indicators == indicators));
+            let with = |other: &Candidate| Candidate { form: Form { warp, ..other.form }, ..other.clone() };
+            warped.extend(self.try_on(&self.folds, &others.map(with).collect::<Vec<_>>(), |trial| trial));
         }
         warped
     }
 
-    /// Whether a form suits the rows of all folds.
+    /// Whether a form suits the rows of all folds, and all rows.
     fn suits(&self, form: Form) -> bool {
-        self.folds.iter().all(|fold| matches!(form.of(&fold.train), Ok(Some(_))))
+        let mut all = self.folds.iter().map(|fold| &fold.train).chain([self.data]);
+        all.all(|data| matches!(form.of(data), Ok(Some(_))))
     }
 
     /// More inducing inputs for the best plain GP, if it is among the better models, and for the best network, as long as they pay.
@@ -295,7 +316,7 @@ impl Search<'_> {
 
     /// Other powers for the best network, if it is a cheap one and not far behind: on the first fold, and those that are better
     /// there on all.
-    fn vary(&self, finalists: &mut Vec<Trial>, first: &[Fold], of_first: &[Trial]) {
+    fn vary(&self, finalists: &mut Vec<Trial>, first: &[Fold], judges: usize) {
         let Some(best) = leader(finalists.iter().filter(|trial| !trial.candidate.is_plain())) else { return };
         if best.score() < leader(finalists.iter()).map_or(0.0, Trial::score) - REACH_OF_POWERS {
             return;
@@ -304,8 +325,7 @@ impl Search<'_> {
         if others.iter().map(|other| self.work(other)).sum::<f64>() > self.most_work() {
             return;
         }
-        let before =
-            of_first.iter().find(|trial| trial.candidate == best.candidate).map_or(f64::NEG_INFINITY, Trial::score);
+        let before = best.score_on(judges);
         let mut better = self.try_on(first, &others, |trial| trial);
         better.retain(|trial| trial.score() > before);
         finalists.extend(self.on_all_folds(better));

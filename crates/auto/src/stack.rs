@@ -7,10 +7,11 @@ use deepgp_model::{finite_mean, mix_log_densities, stacking_weights};
 /// With fewer judges a mixture must be better than a constant by so many standard errors.
 const FEW_JUDGES: usize = 20;
 const LEAST_ERRORS_OF_FEW: f64 = 3.0;
-/// Members with a smaller weight are left out of a mixture; floors, whose wide error bars take care of a row in a thousand that is
-/// simply wrong, cost nothing.
+/// Members with a smaller weight are left out of a mixture. Floors cost nothing, and their wide error bars take care of a row in
+/// hundreds that is simply wrong, whatever their weight; but they widen those of all rows, and must be worth so many nats, of all
+/// rows together.
 const LEAST_WEIGHT: f64 = 0.01;
-const LEAST_WEIGHT_OF_FLOOR: f64 = 0.001;
+const LEAST_WORTH_OF_FLOOR: f64 = 1.0;
 
 /// Whether log densities of the same rows are better by so many nats a row, and by so many standard errors.
 pub(crate) fn is_gain(before: &[f64], after: &[f64], nats: f64, errors: f64) -> bool {
@@ -25,14 +26,29 @@ pub(crate) fn is_gain(before: &[f64], after: &[f64], nats: f64, errors: f64) -> 
     mean > nats && mean > errors * (var / n).sqrt()
 }
 
+/// The best of the finalists, without a floor to guard it and therefore by its log densities as they are.
+pub(crate) fn best_alone(finalists: Vec<Trial>) -> Vec<(f64, Trial)> {
+    let judged = finalists.into_iter().filter_map(|trial| Some((trial.tried.mean_log_density?, trial)));
+    judged.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, best)| (1.0, best)).into_iter().collect()
+}
+
 /// The best mixture of so many finalists and of floors, or the best of them alone where mixing does not help; the heaviest first.
 pub(crate) fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
-    let mean = |trial: &Trial| trial.tried.mean_log_density.unwrap_or(f64::NEG_INFINITY);
     finalists.retain(|trial| trial.tried.mean_log_density.is_some());
-    finalists.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
-    let alone: Vec<(f64, Trial)> = finalists.first().cloned().map(|best| (1.0, best)).into_iter().collect();
-    if most < 2 || alone.is_empty() {
+    let alone = best_alone(finalists.clone());
+    if alone.is_empty() {
         return alone;
+    }
+    finalists.sort_by(|a, b| b.score().total_cmp(&a.score()));
+    if most == 1 {
+        // The heaviest of many need not be the best with a floor.
+        let best = finalists.iter().position(|trial| !trial.candidate.is_floor());
+        finalists = finalists
+            .into_iter()
+            .enumerate()
+            .filter(|(place, trial)| Some(*place) == best || trial.candidate.is_floor())
+            .map(|(_, trial)| trial)
+            .collect();
     }
     // The lightest are left out until all that are left weigh enough.
     let mut chosen = finalists;
@@ -41,16 +57,27 @@ pub(crate) fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
         let mut mixed: Vec<(f64, Trial)> = stacking_weights(&columns).into_iter().zip(chosen).collect();
         mixed.sort_by(|a, b| b.0.total_cmp(&a.0));
         let are_many = mixed.iter().filter(|(_, trial)| !trial.candidate.is_floor()).count() > most;
-        let is_light = |(weight, trial): &(f64, Trial)| match trial.candidate.is_floor() {
-            true => *weight < LEAST_WEIGHT_OF_FLOOR,
-            false => are_many || *weight < LEAST_WEIGHT,
+        let is_light = |place: &usize| match &mixed[*place] {
+            (_, trial) if trial.candidate.is_floor() => worth(&mixed, *place) < LEAST_WORTH_OF_FLOOR,
+            (weight, _) => are_many || *weight < LEAST_WEIGHT,
         };
-        let Some(lightest) = mixed.iter().rposition(is_light) else {
+        let Some(lightest) = (0..mixed.len()).rev().find(is_light) else {
             return if mean_log_density(&mixed) > mean_log_density(&alone) { mixed } else { alone };
         };
         // One at a time: without it, others weigh more.
         mixed.remove(lightest);
         chosen = mixed.into_iter().map(|(_, trial)| trial).collect();
+    }
+}
+
+/// Log density of all judges that a mixture has because of one of its members.
+fn worth(mixture: &[(f64, Trial)], member: usize) -> f64 {
+    let mut others = mixture.to_vec();
+    let (weight, _) = others.remove(member);
+    others.iter_mut().for_each(|(other, _)| *other /= 1.0 - weight);
+    match others.is_empty() {
+        true => f64::INFINITY,
+        false => log_densities(mixture).iter().zip(log_densities(&others)).map(|(with, without)| with - without).sum(),
     }
 }
 
@@ -105,7 +132,7 @@ mod tests {
         let names: Vec<&str> = mixed.iter().map(|(_, t)| t.tried.name.as_str()).collect();
         assert_eq!(names, ["a", "b"]);
         assert!(mean_log_density(&mixed) > mean_log_density(&[(1.0, all().remove(0))]));
-        let best = mix(all(), 1);
+        let best = best_alone(all());
         assert_eq!((best.len(), best[0].0, best[0].1.tried.name.as_str()), (1, 1.0, "a"));
     }
 
@@ -118,8 +145,9 @@ mod tests {
         let mixed = mix(vec![sharp.clone(), wide(Design::Constant)], 4);
         assert_eq!(names(&mixed), ["sharp", "wide"]);
         assert!(mixed[1].0 < 0.01 && mean_log_density(&mixed) > Some(0.9), "{}", mixed[1].0);
-        // What has to be trained is not worth it.
+        // What has to be trained is not worth it, and nothing is where no row is wrong.
         assert_eq!(mix(vec![sharp, wide(Design::Exact { kernel: KernelChoice::Eq })], 4).len(), 1);
+        assert_eq!(mix(vec![trial("sharp", vec![1.0; 600]), wide(Design::Constant)], 4).len(), 1);
     }
 
     #[test]

@@ -19,15 +19,15 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Inducing inputs of the sparse GP whose hyperparameters every GP starts from: it costs next to nothing.
+/// Inducing inputs of the sparse GP whose hyperparameters larger ones start from: it costs next to nothing.
 const FIRST_INDUCING: usize = 50;
 /// Starts of a network, and the share of its steps after which the best of them is known.
 const STARTS: u64 = 3;
 const EARLY: f64 = 0.1;
 /// Variance of what must be there and has nothing to say.
 const NEXT_TO_NOTHING: f64 = 1e-10;
-/// Noise variance of a start that explains much by the inputs.
-const LITTLE_NOISE: f64 = 0.01;
+/// Share of its evaluations that an exact GP from a second start has to get ahead.
+const SECOND: f64 = 0.4;
 /// Share of steps and evaluations that a model which is trained already takes on all rows, and of steps that one from new starts
 /// takes: the last course may be longer than those that only compared.
 const AGAIN: f64 = 0.4;
@@ -58,7 +58,8 @@ impl Trial {
 
     /// The same of the first so many rows.
     pub fn score_on(&self, rows: usize) -> f64 {
-        self.guarded.get(..rows).and_then(finite_mean).unwrap_or(f64::NEG_INFINITY)
+        let guarded = self.guarded.get(..rows).filter(|_| self.tried.mean_log_density.is_some());
+        guarded.and_then(finite_mean).unwrap_or(f64::NEG_INFINITY)
     }
 
     /// The same, judged by the rows of another trial of the same candidate as well.
@@ -196,21 +197,22 @@ fn constant(data: &Prepared) -> Result<Fitted> {
     sparse::posterior(DeepGp::new(vec![layer], Likelihood::Gaussian(noise))?, data.x(), data.y(), PLAIN_ALPHA)
 }
 
-/// An exact GP, from the hyperparameters of a sparse one that explains much by noise, and from a start with little: the evidence
-/// has a maximum near each. On energy with indicators the second is higher by 100 nats and more, and a third more exact.
+/// An exact GP, from the hyperparameters of a sparse one that explains much by noise, and from starting values with little: the
+/// evidence has a maximum near each. On energy with indicators the second is higher by 100 nats and more, and a third more exact.
 fn exact_gp(data: &Prepared, kernel: KernelChoice, evaluations: usize, seed: u64) -> Result<Fitted> {
     let (x, y) = (data.x(), data.y());
     let start = sparse_gp(data, kernel, FIRST_INDUCING, evaluations, seed)?.model;
     let found = exact::fit(&start, x, y, evaluations)?;
-    let noise = Gaussian { noise_var: vec![LITTLE_NOISE; y.cols()] };
-    let sharp =
-        DeepGp::new(first_gp(data, kernel, 1, &mut stream(seed))?.layers().to_vec(), Likelihood::Gaussian(noise))?;
-    let better = exact::fit(&sharp, x, y, times(AGAIN, evaluations)).and_then(|early| {
-        let leads = early.log_evidence > found.log_evidence;
-        leads.then(|| exact::fit(&early.fitted.model, x, y, evaluations)).transpose()
-    });
+    let second = || -> Result<Option<Fitted>> {
+        let sharp = first_gp(data, kernel, 1, &mut stream(seed))?;
+        let early = exact::fit(&sharp, x, y, times(SECOND, evaluations))?;
+        if early.log_evidence <= found.log_evidence {
+            return Ok(None);
+        }
+        Ok(Some(exact::fit(&early.fitted.model, x, y, evaluations)?.fitted))
+    };
     // Where the second start fails, the first is still there.
-    Ok(better.ok().flatten().map_or(found.fitted, |better| better.fitted))
+    Ok(second().ok().flatten().unwrap_or(found.fitted))
 }
 
 /// A GP with so many inducing inputs at its starting values.

@@ -2,7 +2,7 @@
 
 use deepgp::Result;
 use deepgp::linalg::Mat;
-use deepgp_auto::{Memory, Settings, fit};
+use deepgp_auto::{Found, Memory, Settings, fit};
 use deepgp_model::Prepared;
 use std::sync::atomic::AtomicBool;
 
@@ -17,12 +17,17 @@ fn coded(rows: usize, shift: f64) -> (Mat, Mat) {
     (x, y)
 }
 
+/// A search that is quick.
+fn search(data: &Prepared) -> Result<Found> {
+    let settings = Settings { effort: 0.08, ..Settings::default() };
+    fit(data, &settings, &Memory::default(), &AtomicBool::new(false), &|_| ())
+}
+
 #[test]
 fn a_code_is_not_taken_for_a_quantity() -> Result<()> {
     let (x, y) = coded(150, 0.0);
     let data = Prepared::new(x, y)?;
-    let settings = Settings { effort: 0.08, ..Settings::default() };
-    let found = fit(&data, &settings, &Memory::default(), &AtomicBool::new(false), &|_| ())?;
+    let found = search(&data)?;
     let score = |name: &str| {
         let tried = found.tried.iter().find(|tried| tried.name == name && tried.folds > 1);
         tried.and_then(|tried| tried.mean_log_density).expect(name)
@@ -34,5 +39,20 @@ fn a_code_is_not_taken_for_a_quantity() -> Result<()> {
     let (x, y) = coded(90, 0.6);
     let scores = found.model(&data)?.score(&x, &y)?;
     assert!(scores.rmse < 0.15, "{}", scores.rmse);
+    Ok(())
+}
+
+/// Whatever rows the folds lack, the model that is chosen is the one that is trained on all rows.
+#[test]
+fn values_that_few_rows_have_lose_no_member() -> Result<()> {
+    for rare in 0..8 {
+        let (mut x, mut y) = coded(100, 0.0);
+        (x[(rare, 1)], y[(rare, 0)]) = (6.0 + rare as f64, 5.0);
+        let data = Prepared::new(x, y)?;
+        let found = search(&data)?;
+        let weights: Vec<f64> = found.members.iter().map(|member| member.weight).collect();
+        assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{weights:?}");
+        assert!(found.members[0].indicators.is_some(), "{:#?}", found.tried);
+    }
     Ok(())
 }

@@ -53,7 +53,7 @@ pub struct Options {
     #[arg(long, conflicts_with_all = NOT_WITH_AUTO, help_heading = "Automatic")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub auto: bool,
-    /// Of a search: most models in the mixture, 1 for the best alone [default: 5]
+    /// Of a search: most models in the mixture besides constant and linear ones, 1 for the best alone [default: 5]
     #[arg(long, value_name = "K", help_heading = "Automatic")]
     pub ensemble: Option<usize>,
     /// Of a search: multiplies all numbers of steps [default: 1]

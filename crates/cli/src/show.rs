@@ -44,6 +44,8 @@ fn described(saved: &SavedModel) -> Value {
         "targets": schema.targets(),
         "columns": schema.inputs(),
         "features": schema.feature_names(),
+        "indicators": saved.indicators,
+        "std_factor": saved.std_factor,
         "layers": layers.iter().map(layer).collect::<Vec<_>>(),
         "noise": noise(saved),
         "relevance": relevance,
@@ -88,7 +90,7 @@ fn text(saved: &SavedModel) -> String {
     let all = relevance(saved);
     let width = all.iter().take(SHOWN).map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(40);
     for (name, share) in all.iter().take(SHOWN) {
-        let bar = "█".repeat((30.0 * share).round() as usize);
+        let bar = "█".repeat((30.0 * share.clamp(0.0, 1.0)).round() as usize);
         out += format!("  {name:<width$} {:>7}  {bar}", percent(*share)).trim_end();
         out += "\n";
     }
@@ -201,9 +203,8 @@ pub fn relevance(saved: &SavedModel) -> Vec<(String, f64)> {
         shares[column].1 += slope;
     }
     let total: f64 = slopes.iter().sum();
-    if total > 0.0 && total.is_finite() {
-        shares.iter_mut().for_each(|(_, share)| *share /= total);
-    }
+    let is_sound = total > 0.0 && total.is_finite();
+    shares.iter_mut().for_each(|(_, share)| *share = if is_sound { *share / total } else { 0.0 });
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
     shares
 }

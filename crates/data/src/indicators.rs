@@ -6,6 +6,7 @@
 //! The number itself stays, so that values between and beyond those of the training rows, which have no indicator, still lie
 //! where they lie.
 
+use crate::standardise::Standardiser;
 use deepgp::linalg::Mat;
 use deepgp::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -14,10 +15,12 @@ use serde::{Deserialize, Serialize};
 const LEVELS: [usize; 2] = [3, 15];
 /// Least training rows for each value, on average.
 const ROWS_PER_LEVEL: usize = 10;
-/// Most indicators of all inputs together; inputs beyond get none.
+/// Most indicators of all inputs together; an input that needs more than are left gets none.
 const MOST_INDICATORS: usize = 50;
-/// Share of the least difference between values up to which a number is one of them: digits can be lost on the way.
+/// Share of the least difference between values up to which a number is one of them, and of their range up to which two values are
+/// the same: digits can be lost on the way.
 const SAME: f64 = 1e-6;
+const SAME_VALUE: f64 = 1e-9;
 
 /// The values of inputs that take few, learnt from training rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +48,18 @@ impl Indicators {
             }
         }
         (!inputs.is_empty()).then_some(Self { inputs })
+    }
+
+    /// The same for inputs that have been standardised.
+    ///
+    /// # Panics
+    /// If there are fewer columns than inputs with indicators.
+    pub fn standardised(&self, by: &Standardiser) -> Self {
+        let of_input = |levels: &Levels| {
+            let (mean, scale) = (by.mean()[levels.input], by.scale()[levels.input]);
+            Levels { values: levels.values.iter().map(|value| (value - mean) / scale).collect(), ..*levels }
+        };
+        Self { inputs: self.inputs.iter().map(of_input).collect() }
     }
 
     /// How many there are.
@@ -95,9 +110,11 @@ impl Indicators {
     pub fn check(&self, inputs: usize) -> Result<()> {
         match self.inputs.iter().find(|levels| levels.input >= inputs) {
             None => Ok(()),
-            Some(levels) => {
-                Err(Error::Shape { what: "inputs with indicators", expected: inputs, found: levels.input + 1 })
-            }
+            Some(levels) => Err(Error::Shape {
+                what: "inputs with indicators",
+                expected: inputs,
+                found: levels.input.saturating_add(1),
+            }),
         }
     }
 }
@@ -114,13 +131,17 @@ impl Levels {
 fn few_values(x: &Mat, input: usize, most: usize) -> Option<Vec<f64>> {
     let mut values: Vec<f64> = Vec::new();
     for n in 0..x.rows() {
-        if let Err(place) = values.binary_search_by(|value| value.total_cmp(&x[(n, input)])) {
-            values.insert(place, x[(n, input)]);
+        // Zero has one sign here.
+        let number = x[(n, input)] + 0.0;
+        if let Err(place) = values.binary_search_by(|value| value.total_cmp(&number)) {
+            values.insert(place, number);
         }
         if values.len() > most {
             return None;
         }
     }
+    let range = values.last().zip(values.first()).map_or(0.0, |(last, first)| last - first);
+    values.dedup_by(|next, value| *next - *value <= SAME_VALUE * range);
     Some(values)
 }
 
@@ -176,6 +197,29 @@ mod tests {
         assert_eq!(all.row(2), [0.5, 3.0, 0.0, 0.0, 0.0, 0.0]);
         assert_eq!(indicators.by_input(&[1.0, 2.0, 3.0, 10.0, 20.0, 30.0]), [1.0, 62.0, 3.0]);
         assert!(matches!(indicators.append(&Mat::zeros(1, 1)), Err(Error::Shape { .. })));
+        Ok(())
+    }
+
+    #[test]
+    fn values_that_are_all_but_equal_are_one() {
+        // 0.3 in two ways, and a zero of either sign.
+        let values = [0.0, -0.0, 0.3, 0.1 + 0.2, 0.7];
+        let x = Mat::from_fn(60, 1, |i, _| values[i % 5]);
+        let indicators = Indicators::learn(&x).expect("few values");
+        assert_eq!(indicators.count(), 3);
+        let text = serde_json::to_string(&indicators).expect("JSON");
+        assert_eq!(serde_json::from_str::<Indicators>(&text).expect("sound"), indicators);
+        let all = indicators.append(&x).expect("one input");
+        assert!((0..60).all(|n| all.row(n)[1..].iter().sum::<f64>() == 1.0));
+    }
+
+    #[test]
+    fn standardised_inputs_have_the_same_indicators() -> Result<()> {
+        let x = rows(60);
+        let by = Standardiser::fit(&x, "inputs")?;
+        let indicators = Indicators::learn(&x).expect("a code");
+        let (before, after) = (indicators.append(&x)?, indicators.standardised(&by).append(&by.apply(&x, "inputs")?)?);
+        assert!((0..60).all(|n| before.row(n)[3..] == after.row(n)[3..]));
         Ok(())
     }
 

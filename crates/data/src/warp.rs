@@ -334,7 +334,10 @@ impl TryFrom<Parts> for Warp {
         }
         let warp = Self { shape, centre, scale, low, high };
         let is_sound = |u: f64| warp.forward(u).is_finite() && warp.log_slope(u).is_finite();
-        match [low, 0.5 * low + 0.5 * high, high].into_iter().find(|&u| !is_sound(u)) {
+        let knots = if let Shape::Ranks { u, .. } = &warp.shape { u.as_slice() } else { &[] };
+        // Between knots the slope is that at their middle.
+        let middles = knots.windows(2).map(|pair| 0.5 * pair[0] + 0.5 * pair[1]);
+        match [low, 0.5 * low + 0.5 * high, high].into_iter().chain(middles).find(|&u| !is_sound(u)) {
             None => Ok(warp),
             Some(u) => Err(fault("slope of a transform", u, "it must be positive and finite between the ends")),
         }

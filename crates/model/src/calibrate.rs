@@ -7,7 +7,6 @@ use deepgp::linalg::Mat;
 use deepgp::optim::golden_section;
 use deepgp::special::normal_log_density;
 use deepgp::{Error, Result};
-use deepgp_data::warp_targets;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -51,12 +50,7 @@ impl Model {
         }
         let predictive = self.predictive(x)?;
         let standard = self.targets().apply(y, "targets")?;
-        let mut targets = Vec::new();
-        for part in &predictive.parts {
-            let mut t = standard.clone();
-            warp_targets(&part.warps, &mut t)?;
-            targets.push(t);
-        }
+        let targets = self.experts().iter().map(|expert| expert.targets(&standard)).collect::<Result<Vec<Mat>>>()?;
         let weights: Vec<f64> = predictive.parts.iter().map(|part| part.weight).collect();
         // Densities of standardised targets: what a unit adds does not depend on the factor.
         let score = |log_factor: f64| {

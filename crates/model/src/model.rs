@@ -181,7 +181,7 @@ impl Model {
         self.members().all(|(_, member)| is_normal(member.fitted()))
     }
 
-    /// The predictor of the network, or of the heaviest of a mixture, in standardised units.
+    /// The predictor of the network, or of the heaviest of a mixture, in standardised units; its inputs may have indicators.
     pub fn predictor(&self) -> &Predictor {
         &self.experts[0].predictor
     }

@@ -39,6 +39,8 @@ pub struct Prepared {
     /// What a target of 0 became.
     zero: Vec<f64>,
     warps: Vec<Warp>,
+    /// Those that inputs could have, and those that they have.
+    possible: Option<Indicators>,
     indicators: Option<Indicators>,
 }
 
@@ -63,16 +65,20 @@ impl Prepared {
         inputs.apply_in_place(&mut x, "inputs")?;
         targets.apply_in_place(&mut y, "targets")?;
         let zero = targets.mean().iter().zip(targets.scale()).map(|(mean, scale)| -mean / scale).collect();
-        Ok(Self { inputs, targets, x, y, zero, warps: Vec::new(), indicators: None })
+        let possible = Indicators::learn(&x);
+        Ok(Self { inputs, targets, x, y, zero, warps: Vec::new(), possible, indicators: None })
     }
 
-    /// Some of the rows, standardised by themselves, as if there were no others; their own unit is that of these rows here.
+    /// Some of the rows, standardised by themselves, as if there were no others; their own unit is that of these rows here. Only
+    /// where zero was and what values inputs can take is known from all of them. Not for data with transforms or indicators, which
+    /// a part can be given itself.
     ///
     /// # Errors
     /// As [`Prepared::new`].
     pub fn part(&self, rows: &[usize]) -> Result<Self> {
         let mut part = Self::new(self.x.select_rows(rows), self.y.select_rows(rows))?;
         let scales = part.targets.mean().iter().zip(part.targets.scale());
+        part.possible = self.possible.as_ref().map(|indicators| indicators.standardised(&part.inputs));
         part.zero = self.zero.iter().zip(scales).map(|(zero, (mean, scale))| (zero - mean) / scale).collect();
         Ok(part)
     }
@@ -99,14 +105,8 @@ impl Prepared {
         if self.indicators.is_some() {
             return Ok(None);
         }
-        let Some(indicators) = Indicators::learn(&self.x) else { return Ok(None) };
-        let x = indicators.append(&self.x)?;
-        Ok(Some(Self { x, indicators: Some(indicators), ..self.clone() }))
-    }
-
-    /// Transforms of the standardised targets, one for each, or none.
-    pub fn warps(&self) -> &[Warp] {
-        &self.warps
+        let Some(indicators) = &self.possible else { return Ok(None) };
+        Ok(Some(Self { x: indicators.append(&self.x)?, indicators: Some(indicators.clone()), ..self.clone() }))
     }
 
     /// How inputs are standardised.
@@ -171,6 +171,17 @@ impl Prepared {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_knows_values_that_it_does_not_have() -> Result<()> {
+        // The last row alone has the value 5.
+        let x = Mat::from_fn(61, 1, |i, _| if i == 60 { 5.0 } else { (i % 3) as f64 });
+        let data = Prepared::new(x.clone(), x)?;
+        let rows: Vec<usize> = (0..50).collect();
+        let columns = |data: &Prepared| Ok::<_, Error>(data.indicated()?.expect("a code").x().cols());
+        assert_eq!([columns(&data)?, columns(&data.part(&rows)?)?], [5, 5]);
+        Ok(())
+    }
 
     #[test]
     fn a_part_knows_where_zero_was() -> Result<()> {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 fn try_out(bytes: &[u8]) -> Result<SavedModel, FormatError> {
     let saved = SavedModel::from_bytes(bytes)?;
     if let Ok(model) = saved.model()
-        && saved.fitted.model.dim_in() == 2
+        && model.inputs().columns() == 2
         && let Ok(prediction) = model.predict(&rows())
     {
         let _ = model.log_density(&rows(), &prediction.y.mean);

@@ -18,7 +18,7 @@ const MAX_SLICED_TARGETS: usize = 2;
 const SLICE_POINTS: usize = 161;
 const SURFACE_CELLS: usize = 48;
 /// A column with no more values than this is one of a few cases rather than a quantity.
-const FEW_VALUES: usize = 8;
+const FEW_VALUES: usize = 15;
 
 /// Rows to report on, in raw units, best ones that the model has not seen: `x` N × D, `y` N × P, with their columns' names.
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +85,18 @@ impl Probe<'_> {
         Mat::from_fn(at.len(), self.medians.len(), |n, c| if c == column { at[n] } else { self.medians[c] })
     }
 
+    /// The median of a column; of one that has only a few values, one of them.
+    fn median(&self, column: usize) -> f64 {
+        let mut values = self.x.column(column);
+        match self.few_values(column) {
+            None => quantile(&values, 0.5),
+            Some(_) => {
+                values.sort_unstable_by(f64::total_cmp);
+                values[(values.len() - 1) / 2]
+            }
+        }
+    }
+
     /// The values of a column that has only a few.
     fn few_values(&self, column: usize) -> Option<Vec<f64>> {
         let mut few: Vec<f64> = Vec::new();
@@ -125,8 +137,8 @@ pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Trai
     let (moments, scores) = (predictive.moments()?, tally.scores()?);
     let mut by_relevance: Vec<usize> = (0..x.cols()).collect();
     by_relevance.sort_by(|&a, &b| relevance[b].total_cmp(&relevance[a]));
-    let medians = (0..x.cols()).map(|c| quantile(&x.column(c), 0.5)).collect();
-    let probe = Probe { model, x, y, features, targets, medians, by_relevance };
+    let mut probe = Probe { model, x, y, features, targets, medians: Vec::new(), by_relevance };
+    probe.medians = (0..x.cols()).map(|c| probe.median(c)).collect();
     let mut notes = training.notes;
     if matches!(network.likelihood(), Likelihood::StudentT(_)) {
         notes.push(

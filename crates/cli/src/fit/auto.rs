@@ -142,11 +142,13 @@ fn tell(quiet: bool, tried: &Tried) {
 /// What the summary says of a search.
 pub fn summary(record: &Record, n_members: usize) -> String {
     let best = |tried: &&Tried| tried.weight > 0.0;
+    let mut members: Vec<&Tried> = record.tried.iter().filter(best).collect();
+    members.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     let mut text = format!("chosen among {}", plural(record.tried.len(), "trial"));
     text += if n_members > 1 { ", mixed:\n" } else { ":\n" };
-    for tried in record.tried.iter().filter(best) {
+    for tried in members {
         let mean = tried.mean_log_density.map_or(String::new(), |mean| format!(", log density {}", number(mean)));
-        text += &format!("  {:>4.0} %  {}{mean}\n", 100.0 * tried.weight, tried.name);
+        text += &format!("  {:>5.1} %  {}{mean}\n", 100.0 * tried.weight, tried.name);
     }
     let plain = record.tried.iter().filter(|t| t.name.contains("exact GP") || t.name.contains("sparse GP"));
     // Log densities of other rows cannot be compared.
