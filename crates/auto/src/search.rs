@@ -382,11 +382,12 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deepgp::linalg::Mat;
 
     #[test]
     fn a_search_that_is_stopped_compares_models_by_the_same_rows() -> Result<()> {
-        let x = deepgp::linalg::Mat::from_fn(60, 1, |i, _| i as f64 / 10.0);
-        let y = deepgp::linalg::Mat::from_fn(60, 1, |i, _| (i as f64 / 10.0).sin());
+        let x = Mat::from_fn(60, 1, |i, _| i as f64 / 10.0);
+        let y = Mat::from_fn(60, 1, |i, _| (i as f64 / 10.0).sin());
         let data = Prepared::new(x, y)?;
         let settings = Settings { effort: 0.02, ..Settings::default() };
         let stop = AtomicBool::new(false);
@@ -409,12 +410,16 @@ mod tests {
     /// Stopped after so many trials and taken up again, through text, it gives what it would have given.
     #[test]
     fn a_search_can_be_taken_up_again() -> Result<()> {
-        let x = deepgp::linalg::Mat::from_fn(40, 2, |i, j| (1.7 * (i * (j + 1)) as f64).sin());
-        let y = deepgp::linalg::Mat::from_fn(40, 1, |i, _| (2.0 * x[(i, 0)]).sin() + 0.1 * (9.1 * i as f64).cos());
+        // The second input is a code, so that forms have to be remembered, too.
+        let code = |i: usize| (i * 7 % 4) as f64;
+        let x = Mat::from_fn(40, 2, |i, j| if j == 0 { (1.7 * i as f64).sin() } else { code(i) });
+        let noise = |i: usize| 0.1 * (9.1 * i as f64).cos();
+        let y = Mat::from_fn(40, 1, |i, _| (2.0 * x[(i, 0)]).sin() + (2.5 * code(i)).cos() + noise(i));
         let data = Prepared::new(x, y)?;
         let settings = Settings { effort: 0.02, ..Settings::default() };
         let never = AtomicBool::new(false);
         let whole = fit(&data, &settings, &Memory::default(), &never, &|_| ())?;
+        assert!(whole.tried.iter().any(|tried| tried.name.contains("indicators")));
         for trials in [1, 7] {
             let (memory, stop, count) =
                 (Memory::default(), AtomicBool::new(false), std::sync::atomic::AtomicUsize::new(1));

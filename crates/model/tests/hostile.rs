@@ -5,6 +5,7 @@ mod common;
 use common::{config, data, preprocessing, rows, saved};
 use deepgp::infer::{Engine, Settings as InferSettings, Site};
 use deepgp::init::KernelChoice;
+use deepgp_data::WarpKind;
 use deepgp_io::{Kind, seal, unseal};
 use deepgp_model::{Best, Checkpoint, Config, FormatError, Noise, Prepared, Record, SavedModel};
 use serde_json::{Value, json};
@@ -38,7 +39,28 @@ fn variety() -> Vec<SavedModel> {
         config.noise = if i == 0 { Noise::StudentT } else { Noise::Gaussian };
         saved(config)
     };
-    kernels.into_iter().enumerate().map(one).collect()
+    kernels.into_iter().enumerate().map(one).chain([rich()]).collect()
+}
+
+/// A mixture whose members have indicators and transforms, and calibrated deviations.
+fn rich() -> SavedModel {
+    let (mut x, y) = data(60);
+    (0..60).for_each(|i| x[(i, 1)] = (i % 3) as f64);
+    let plain = Prepared::new(x.clone(), y).expect("data");
+    let coded = plain.indicated().expect("inputs").expect("a code");
+    let both = coded.warped(WarpKind::YeoJohnson).expect("targets").expect("enough of them");
+    let mut config = config(3);
+    config.architecture.n_inducing = 3;
+    let member = |weight: f64, data: &Prepared| {
+        let mut trainer = data.trainer(&config).expect("a trainer");
+        trainer.run(&mut ());
+        data.member(weight, trainer.fitted())
+    };
+    let members = vec![member(0.5, &both), member(0.3, &coded), member(0.2, &plain)];
+    let record = Record::new(config.clone(), 60);
+    let mut saved = SavedModel::new(preprocessing(&plain, &x), members, None, record).expect("networks");
+    saved.std_factor = Some(1.2);
+    saved
 }
 
 #[test]

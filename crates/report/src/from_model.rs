@@ -167,8 +167,11 @@ pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Trai
 
 fn summary(probe: &Probe<'_>, scores: &Scores, facts: Vec<(String, String)>) -> Vec<(String, String)> {
     let layers = probe.model.predictor().fitted().model.layers();
-    let widths: Vec<String> =
-        std::iter::once(probe.x.cols()).chain(layers.iter().map(|l| l.dim_out)).map(|w| w.to_string()).collect();
+    let mut widths = vec![match layers[0].dim_in() - probe.x.cols() {
+        0 => probe.x.cols().to_string(),
+        indicators => format!("{} + {indicators}", probe.x.cols()),
+    }];
+    widths.extend(layers.iter().map(|layer| layer.dim_out.to_string()));
     let kind = if layers.len() == 1 { "GP" } else { "deep GP" };
     let mut all = vec![
         ("rows in this report".to_owned(), scores.rows.to_string()),
