@@ -236,11 +236,15 @@ impl Search<'_> {
         let gain = best(&warped, Trial::score) - best(&finalists, Trial::score);
         finalists.extend(warped);
         let mut of_first = self.try_on(first, &in_form(Form { warp, indicators }, networks.clone()), |trial| trial);
-        // And with targets as they are, too, where that may still be the best.
+        // And with targets as they are, too, where that may still be the best: the best of them where plain GPs gain much.
         let judges = first.iter().map(|fold| fold.judge.0.rows()).sum();
         let on_first = |trials: &[Trial]| best(trials, |trial| trial.score_on(judges));
-        if warp.is_some() && gain < REACH && on_first(&of_first) > on_first(&finalists) - REACH {
-            of_first.extend(self.try_on(first, &in_form(Form { warp: None, indicators }, networks), |trial| trial));
+        if warp.is_some() && on_first(&of_first) > on_first(&finalists) - REACH {
+            let again = match leader(&of_first).filter(|_| gain >= REACH) {
+                Some(best) => vec![best.candidate.design.clone()],
+                None => networks,
+            };
+            of_first.extend(self.try_on(first, &in_form(Form { warp: None, indicators }, again), |trial| trial));
         }
         of_first.sort_by(|a, b| b.score().total_cmp(&a.score()));
         let least = on_first(&finalists) - REACH;
