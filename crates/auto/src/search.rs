@@ -157,32 +157,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn answer(self) -> Result<Found> {
-        let mut finalists = self.finalists();
-        // Whoever stops the search waits for one more training.
-        let is_stopped = self.is_stopped();
-        let mix = |finalists: Vec<Trial>| match self.settings.ensemble {
-            0 | 1 => best_alone(finalists),
-            most => mix(finalists, if is_stopped { 1 } else { most }),
-        };
-        let train = |(weight, trial): &(f64, Trial)| {
-            train_again(&trial.candidate, trial.fitted.as_ref()?, *weight, self.data, self.training()).ok()
-        };
-        let (mut trained, judged) = loop {
-            let mixture = cautious(mix(finalists.clone()), finalists.clone());
-            let members: Vec<Option<Member>> = mixture.par_iter().map(train).collect();
-            // What worked on a part of the rows may fail on all of them: then it is done without.
-            let failed = |trial: &Trial| {
-                let place = mixture.iter().position(|(_, member)| member.candidate == trial.candidate);
-                place.is_some_and(|place| members[place].is_none())
-            };
-            let before = finalists.len();
-            finalists.retain(|trial| !failed(trial));
-            if finalists.len() == before {
-                let judged = Judged::of(&log_densities(&mixture));
-                let trials = mixture.into_iter().map(|(_, trial)| trial);
-                break (members.into_iter().flatten().zip(trials).collect::<Vec<(Member, Trial)>>(), judged);
-            }
-        };
+        let (mut trained, judged) = self.trained(self.finalists());
         let judged = judged.map(|judged| Judged { mean_log_density: self.in_units(judged.mean_log_density), ..judged });
         if trained.is_empty() {
             trained.push(self.unjudged()?);
@@ -198,6 +173,35 @@ impl Search<'_> {
         }
         let members = trained.into_iter().map(|(member, _)| member).collect();
         Ok(Found { members, config, tried, judged })
+    }
+
+    /// The mixture of finalists, trained on all rows, and how it did before. What worked on a part of the rows may fail on all of
+    /// them: then it is done without.
+    fn trained(&self, mut finalists: Vec<Trial>) -> (Vec<(Member, Trial)>, Option<Judged>) {
+        // Whoever stops the search waits for one more training.
+        let most = if self.is_stopped() { 1 } else { self.settings.ensemble };
+        let choose = |finalists: Vec<Trial>| match self.settings.ensemble {
+            0 | 1 => best_alone(finalists),
+            _ => mix(finalists, most),
+        };
+        let train = |(weight, trial): &(f64, Trial)| {
+            train_again(&trial.candidate, trial.fitted.as_ref()?, *weight, self.data, self.training()).ok()
+        };
+        loop {
+            let mixture = cautious(choose(finalists.clone()), finalists.clone());
+            let members: Vec<Option<Member>> = mixture.par_iter().map(train).collect();
+            let failed = |trial: &Trial| {
+                let place = mixture.iter().position(|(_, member)| member.candidate == trial.candidate);
+                place.is_some_and(|place| members[place].is_none())
+            };
+            let before = finalists.len();
+            finalists.retain(|trial| !failed(trial));
+            if finalists.len() == before {
+                let judged = Judged::of(&log_densities(&mixture));
+                let trials = mixture.into_iter().map(|(_, trial)| trial);
+                return (members.into_iter().flatten().zip(trials).collect(), judged);
+            }
+        }
     }
 
     /// For rows too few to judge by, or where everything else failed: the constant.
@@ -322,7 +326,7 @@ impl Search<'_> {
     /// there on all.
     fn vary(&self, finalists: &mut Vec<Trial>, first: &[Fold], judges: usize) {
         let Some(best) = leader(finalists.iter().filter(|trial| !trial.candidate.is_plain())) else { return };
-        if best.score() < leader(finalists.iter()).map_or(0.0, Trial::score) - REACH_OF_POWERS {
+        if best.score() < leader(&*finalists).map_or(0.0, Trial::score) - REACH_OF_POWERS {
             return;
         }
         let others: Vec<Candidate> = POWERS.iter().filter_map(|&power| best.candidate.with_alpha(power)).collect();

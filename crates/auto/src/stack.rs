@@ -42,13 +42,8 @@ pub(crate) fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
     finalists.sort_by(|a, b| b.score().total_cmp(&a.score()));
     if most == 1 {
         // The heaviest of many need not be the best with a floor.
-        let best = finalists.iter().position(|trial| !trial.candidate.is_floor());
-        finalists = finalists
-            .into_iter()
-            .enumerate()
-            .filter(|(place, trial)| Some(*place) == best || trial.candidate.is_floor())
-            .map(|(_, trial)| trial)
-            .collect();
+        let best = finalists.iter().map(|trial| trial.candidate.clone()).find(|candidate| !candidate.is_floor());
+        finalists.retain(|trial| trial.candidate.is_floor() || Some(&trial.candidate) == best.as_ref());
     }
     // The lightest are left out until all that are left weigh enough.
     let mut chosen = finalists;
