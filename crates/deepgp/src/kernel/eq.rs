@@ -20,6 +20,7 @@ use crate::linalg::{Mat, row_dots, sum, tri};
 use crate::param::{Block, BlockMut, Parameters};
 use crate::simd::{Aligned, Job, Lanes, PAD, exp_in_place, run, wide};
 use serde::{Deserialize, Serialize};
+use std::f64::consts::{LN_2, LOG2_E};
 
 /// Exponentiated quadratic (Gaussian, RBF) covariance with one lengthscale per input dimension.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,13 +70,13 @@ impl Law for Eq {
         eq_sweep::known(self, tables, x, k);
     }
 
-    /// From the pair table T = −¼ r² + 2 log s²: k = exp(2T − 3 log s²).
+    /// From the pair table T = −¼ r² + 2 log s²: k = exp(2T − 3 log s²). The table holds T/ln 2.
     fn gram(&self, tables: &PsiTables, k: &mut Mat) {
         let m = tables.z.rows();
         k.reshape(m, m);
         let shift = 3.0 * self.signal_var.ln();
         let mut packed = tables.pairs[..tri::packed_len(m)].to_vec();
-        wide(|| packed.iter_mut().for_each(|t| *t = 2.0 * *t - shift));
+        wide(|| packed.iter_mut().for_each(|t| *t = 2.0 * LN_2 * *t - shift));
         exp_in_place(&mut packed);
         tri::unpack(&packed, k);
     }
@@ -153,7 +154,7 @@ impl Law for Eq {
         fill_midpoints(tables);
     }
 
-    /// The pair table is −¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s².
+    /// The pair table is −¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s², as a power of two.
     fn prepare_known(&self, z: &Mat, tables: &mut PsiTables) {
         let (m, dim, row) = (z.rows(), z.cols(), row_len(z.rows()));
         tables.z.clone_from(z);
@@ -167,8 +168,8 @@ impl Law for Eq {
         let job = PairDistances {
             m,
             points: &tables.points,
-            scale: &self.lengthscale.iter().map(|l| 0.5 / l).collect::<Vec<_>>(),
-            constant: 2.0 * self.signal_var.ln(),
+            scale: &self.lengthscale.iter().map(|l| 0.5 * LOG2_E.sqrt() / l).collect::<Vec<_>>(),
+            constant: 2.0 * self.signal_var.log2(),
             out: &mut tables.pairs,
         };
         // SAFETY: points are rows of `row_len`, and the table has PAD numbers past its end.
@@ -201,7 +202,7 @@ impl Law for Eq {
             let table = &tables.pairs[p..p + m - i];
             let base = log_scale + gamma[i];
             for ((out, t), g_j) in row.iter_mut().zip(table).zip(&gamma[i..]) {
-                *out = base + t + g_j;
+                *out = base + LN_2 * t + g_j;
             }
             for q in 0..dim {
                 let half_w_i = 0.5 * w[q * m + i];
@@ -435,7 +436,7 @@ fn inverses(lengthscale: &[f64]) -> Vec<f64> {
     lengthscale.iter().map(|l| 1.0 / l).collect()
 }
 
-/// The midpoints of pairs of inducing inputs, a row a dimension.
+/// The midpoints of pairs of inducing inputs, as seen from the first, a row a dimension.
 fn fill_midpoints(tables: &mut PsiTables) {
     let (m, dim) = (tables.z.rows(), tables.z.cols());
     let (row, packed) = (row_len(m), triangle_len(m));
@@ -443,9 +444,9 @@ fn fill_midpoints(tables: &mut PsiTables) {
     wide(|| {
         for q in 0..dim {
             let points = &tables.points[q * row..][..m];
-            let mut p = q * packed;
+            let (mut p, origin) = (q * packed, 2.0 * points[0]);
             for i in 0..m {
-                let (z_i, pairs) = (points[i], tables.midpoints[p..p + m - i].iter_mut().zip(&points[i..]));
+                let (z_i, pairs) = (points[i] - origin, tables.midpoints[p..p + m - i].iter_mut().zip(&points[i..]));
                 pairs.for_each(|(midpoint, z_j)| *midpoint = 0.5 * (z_i + z_j));
                 p += m - i;
             }
@@ -483,12 +484,11 @@ fn see_from(origin: &[f64], x: &Mat, out: &mut Mat) {
     });
 }
 
-/// `out = constant − ¼ Σ_q (z_iq − z_jq)²/ℓ_q²` for the packed pairs i ≤ j. What a vector writes past the end of a row the
+/// `out = constant − Σ_q (z_iq − z_jq)² scale_q²` for the packed pairs i ≤ j. What a vector writes past the end of a row the
 /// next row overwrites.
 struct PairDistances<'a> {
     m: usize,
     points: &'a [f64],
-    /// ½/ℓ.
     scale: &'a [f64],
     constant: f64,
     out: &'a mut [f64],

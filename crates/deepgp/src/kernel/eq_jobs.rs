@@ -36,17 +36,6 @@ pub(super) struct Widths<'a> {
     pub base: &'a [f64],
     pub kappa: &'a [f64],
     pub shift: &'a [f64],
-    pub dim: usize,
-}
-
-impl Widths<'_> {
-    /// κ and κ m in dimension `q` of point `g` of a quad.
-    #[inline(always)]
-    unsafe fn of<L: Lanes>(&self, quad: usize, q: usize, g: usize) -> (L::V, L::V) {
-        let at = (quad * self.dim + q) * QUAD + g;
-        // SAFETY: passed on to the caller: there is a number for every dimension and point.
-        unsafe { (L::splat(*self.kappa.get_unchecked(at)), L::splat(*self.shift.get_unchecked(at))) }
-    }
 }
 
 /// Numbers per point and centre: a row a point.
@@ -92,7 +81,7 @@ macro_rules! for_points {
     };
 }
 
-/// `out = exp(table + base − Σ_q ((c_q − m_q) κ_q)²)` for every centre c and point, and, if there are weights,
+/// `out = 2^(table + base − Σ_q ((c_q − m_q) κ_q)²)` for every centre c and point, and, if there are weights,
 /// `dots = Σ_c weights_d out` for each of them.
 pub(super) struct ExpSweep<'a> {
     pub points: Points,
@@ -116,10 +105,9 @@ impl ExpSweep<'_> {
                 // SAFETY: passed on to the caller.
                 unsafe {
                     self.exponentials::<L, G>(quad, strip.clone());
-                    for d in 0..self.weights.len() {
-                        let sums = self.dot::<L, G>(quad, d, strip.clone());
-                        let at = (quad * self.weights.len() + d) * QUAD;
-                        self.dots[at..at + QUAD].iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+                    for (d, weights) in self.weights.iter().enumerate() {
+                        let sums = dots::<L, G, 1>(self.out, quad, [weights.as_ptr()], strip.clone());
+                        add_quad(self.dots, quad * self.weights.len() + d, sums[0]);
                     }
                 }
             }
@@ -138,43 +126,18 @@ impl ExpSweep<'_> {
                 for q in 0..centres.dim {
                     let centre = L::load(centres.at.add(q * centres.stride + p));
                     for (g, exponent) in exponent.iter_mut().enumerate() {
-                        let (kappa, shift) = widths.of::<L>(quad, q, g);
-                        let u = L::mul_sub(centre, kappa, shift);
+                        let at = (quad * centres.dim + q) * QUAD + g;
+                        let (kappa, shift) = (*widths.kappa.get_unchecked(at), *widths.shift.get_unchecked(at));
+                        let u = L::mul_sub(centre, L::splat(kappa), L::splat(shift));
                         *exponent = L::neg_mul_add(u, u, *exponent);
                     }
                 }
                 let left = centres.len - p;
                 for (g, exponent) in exponent.into_iter().enumerate() {
-                    // At most 2 log s², far below a million.
-                    let (at, value) = (self.out.of(quad, g, p), L::exp_below(exponent));
+                    let (at, value) = (self.out.of(quad, g, p), L::exp2(exponent));
                     if left < L::N { L::store_part(at, value, left) } else { L::store(at, value) }
                 }
             }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn dot<L: Lanes, const G: usize>(&self, quad: usize, d: usize, strip: Range<usize>) -> [f64; QUAD] {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            // Two sums a point, so that no addition waits for the last.
-            let (mut even, mut odd) = ([L::splat(0.0); G], [L::splat(0.0); G]);
-            let mut p = strip.start;
-            while p < strip.end {
-                let weight = L::load(self.weights[d].as_ptr().add(p));
-                for (g, acc) in even.iter_mut().enumerate() {
-                    *acc = L::mul_add(weight, L::load(self.out.of(quad, g, p)), *acc);
-                }
-                p += L::N;
-                if p < strip.end {
-                    let weight = L::load(self.weights[d].as_ptr().add(p));
-                    for (g, acc) in odd.iter_mut().enumerate() {
-                        *acc = L::mul_add(weight, L::load(self.out.of(quad, g, p)), *acc);
-                    }
-                    p += L::N;
-                }
-            }
-            lane_sums::<L, G>(std::array::from_fn(|g| L::add(even[g], odd[g])))
         }
     }
 }
@@ -189,91 +152,89 @@ impl Job for ExpSweep<'_> {
     }
 }
 
+/// Σ_c weights out over a strip of centres, for the points of a quad and W weights.
+#[inline(always)]
+unsafe fn dots<L: Lanes, const G: usize, const W: usize>(
+    rows: Rows,
+    quad: usize,
+    weights: [*const f64; W],
+    strip: Range<usize>,
+) -> [[f64; QUAD]; W] {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        // Few weights have two sums a point, so that no addition waits for the last.
+        let unroll = if W <= 2 { 2 } else { 1 };
+        let mut sums = [[[L::splat(0.0); G]; W]; 2];
+        let mut p = strip.start;
+        while p < strip.end {
+            for sums in sums.iter_mut().take(unroll) {
+                if p < strip.end {
+                    for g in 0..G {
+                        let value = L::load(rows.of(quad, g, p));
+                        for w in 0..W {
+                            sums[w][g] = L::mul_add(L::load(weights[w].add(p)), value, sums[w][g]);
+                        }
+                    }
+                    p += L::N;
+                }
+            }
+        }
+        let mut out = [[0.0; QUAD]; W];
+        for w in 0..W {
+            let mut total = [L::splat(0.0); G];
+            for g in 0..G {
+                total[g] = if unroll == 2 { L::add(sums[0][w][g], sums[1][w][g]) } else { sums[0][w][g] };
+            }
+            out[w] = lane_sums::<L, G>(total);
+        }
+        out
+    }
+}
+
 /// The sum of the lanes of each vector; zeros follow.
 #[inline(always)]
 unsafe fn lane_sums<L: Lanes, const G: usize>(v: [L::V; G]) -> [f64; QUAD] {
     // SAFETY: passed on to the caller.
-    unsafe { L::sum4(std::array::from_fn(|g| if g < G { v[g] } else { L::splat(0.0) })) }
-}
-
-/// What the adjoint of an [`ExpSweep`] leaves of each point, per quad one row of [`QUAD`] numbers a quantity: Σ F, then
-/// Σ F u_q for every q, then Σ F u_q², where u_q = (c_q − m_q) κ_q.
-pub(super) struct PointSums<'a> {
-    pub sums: &'a mut [f64],
-    pub dim: usize,
-}
-
-impl PointSums<'_> {
-    pub(super) const fn len(dim: usize, quads: usize) -> usize {
-        (2 * dim + 1) * quads * QUAD
-    }
-
-    #[inline(always)]
-    unsafe fn add<L: Lanes, const G: usize>(&mut self, quad: usize, row: usize, sums: [L::V; G]) {
-        let at = (quad * (2 * self.dim + 1) + row) * QUAD;
-        // SAFETY: passed on to the caller.
-        let sums = unsafe { lane_sums::<L, G>(sums) };
-        self.sums[at..at + QUAD].iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+    unsafe {
+        let mut four = [L::splat(0.0); QUAD];
+        four[..G].copy_from_slice(&v);
+        L::sum4(four)
     }
 }
 
-/// The adjoint of an [`ExpSweep`] for F = ∂/∂(exponent): the sums over centres are added to `sums`, those over points,
-/// Σ_n F u_q κ_q, to `centres_bar` (tables like the centres').
-struct Levers<'a, 'b> {
-    centres: Centres,
-    widths: Widths<'a>,
-    sums: &'b mut PointSums<'a>,
-    centres_bar: *mut f64,
+/// Adds to row `row` of sums that have [`QUAD`] numbers a row.
+#[inline(always)]
+fn add_quad(sums: &mut [f64], row: usize, quad: [f64; QUAD]) {
+    sums[row * QUAD..][..QUAD].iter_mut().zip(quad).for_each(|(total, sum)| *total += sum);
 }
 
-impl Levers<'_, '_> {
-    /// For the centres of a strip; `f` is where each point of the quad has F of the first of them.
-    #[inline(always)]
-    unsafe fn strip<L: Lanes, const G: usize>(&mut self, quad: usize, strip: Range<usize>, f: [*const f64; G]) {
-        let Self { centres, widths, .. } = *self;
-        for q in 0..centres.dim {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let (mut first, mut second) = ([L::splat(0.0); G], [L::splat(0.0); G]);
-                let widths: [_; G] = std::array::from_fn(|g| widths.of::<L>(quad, q, g));
-                for p in strip.clone().step_by(L::N) {
-                    let at = q * centres.stride + p;
-                    let centre = L::load(centres.at.add(at));
-                    let mut bar = L::load(self.centres_bar.add(at));
-                    for g in 0..G {
-                        let (kappa, shift) = widths[g];
-                        let u = L::mul_sub(centre, kappa, shift);
-                        let lever = L::mul(L::load(f[g].add(p - strip.start)), u);
-                        first[g] = L::add(first[g], lever);
-                        second[g] = L::mul_add(lever, u, second[g]);
-                        bar = L::mul_add(lever, kappa, bar);
-                    }
-                    L::store(self.centres_bar.add(at), bar);
-                }
-                self.sums.add::<L, G>(quad, 1 + q, first);
-                self.sums.add::<L, G>(quad, 1 + centres.dim + q, second);
-            }
-        }
-    }
-}
-
-/// The adjoint of an [`ExpSweep`] for given F, one row a point, which must be zero past the last centre.
+/// The adjoint of an [`ExpSweep`] for given F = ∂/∂(exponent), one row a point, which must be zero past the last centre: with
+/// d_q = c_q − m_q and, per point and dimension, the inverse of the squared width,
+///
+/// ```text
+/// sums = Σ_c F, then Σ_c F d_q for every q, then Σ_c F d_q²          centres_bar_q += Σ_n F d_q · inverse_q
+/// ```
 pub(super) struct LeverSweep<'a> {
     pub points: Points,
     pub centres: Centres,
-    pub widths: Widths<'a>,
+    /// Per quad and dimension [`QUAD`] numbers.
+    pub mean: &'a [f64],
+    pub inverse: &'a [f64],
     pub f: Rows,
-    pub sums: PointSums<'a>,
+    /// Per quad 2D + 1 rows of [`QUAD`] numbers.
+    pub sums: &'a mut [f64],
+    /// Tables like the centres'.
     pub centres_bar: *mut f64,
 }
 
 impl LeverSweep<'_> {
     #[inline(always)]
     unsafe fn sweep<L: Lanes, const G: usize>(&mut self, quads: usize) {
-        let Self { centres, widths, f, centres_bar, .. } = *self;
-        self.sums.sums.fill(0.0);
+        let (centres, f) = (self.centres, self.f);
+        self.sums.fill(0.0);
         for strip in centres.strips() {
             for quad in 0..quads {
+                let row = quad * (2 * centres.dim + 1);
                 // SAFETY: passed on to the caller.
                 unsafe {
                     let mut total = [L::splat(0.0); G];
@@ -282,12 +243,43 @@ impl LeverSweep<'_> {
                             *total = L::add(*total, L::load(f.of(quad, g, p)));
                         }
                     }
-                    self.sums.add::<L, G>(quad, 0, total);
-                    let rows = std::array::from_fn(|g| f.of(quad, g, strip.start).cast_const());
-                    let mut levers = Levers { centres, widths, sums: &mut self.sums, centres_bar };
-                    levers.strip::<L, G>(quad, strip.clone(), rows);
+                    add_quad(self.sums, row, lane_sums::<L, G>(total));
+                    for q in 0..centres.dim {
+                        let [first, second] = self.levers::<L, G>(quad, q, strip.clone());
+                        add_quad(self.sums, row + 1 + q, first);
+                        add_quad(self.sums, row + 1 + centres.dim + q, second);
+                    }
                 }
             }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn levers<L: Lanes, const G: usize>(
+        &mut self,
+        quad: usize,
+        q: usize,
+        strip: Range<usize>,
+    ) -> [[f64; QUAD]; 2] {
+        let at = (quad * self.centres.dim + q) * QUAD;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (mut first, mut second) = ([L::splat(0.0); G], [L::splat(0.0); G]);
+            let mean: [L::V; G] = std::array::from_fn(|g| L::splat(self.mean[at + g]));
+            let inverse: [L::V; G] = std::array::from_fn(|g| L::splat(self.inverse[at + g]));
+            for p in strip.step_by(L::N) {
+                let (centre, bar) = (q * self.centres.stride + p, self.centres_bar.add(q * self.centres.stride + p));
+                let (centre, mut sum) = (L::load(self.centres.at.add(centre)), L::load(bar));
+                for g in 0..G {
+                    let d = L::sub(centre, mean[g]);
+                    let lever = L::mul(L::load(self.f.of(quad, g, p)), d);
+                    first[g] = L::add(first[g], lever);
+                    second[g] = L::mul_add(lever, d, second[g]);
+                    sum = L::mul_add(lever, inverse[g], sum);
+                }
+                L::store(bar, sum);
+            }
+            [lane_sums::<L, G>(first), lane_sums::<L, G>(second)]
         }
     }
 }
@@ -302,90 +294,145 @@ impl Job for LeverSweep<'_> {
     }
 }
 
-/// The adjoint of Σ_nd b_nd ⟨B_d, Ψ₂⟩ through Ψ₂, which F takes the place of:
-///
-/// ```text
-/// C̄_d += Σ_n b_d Ψ₂       Ψ₂ ← F = ½ (Σ_d b_d B_d) ∘ Ψ₂       pairs += Σ_n F       and, if asked, what `Levers` does with F
-/// ```
-pub(super) struct WeighSweep<'a> {
-    pub points: Points,
-    pub centres: Centres,
-    pub widths: Widths<'a>,
-    pub psi2: Rows,
-    /// ½ b, per quad and output [`QUAD`] numbers.
-    pub half_coef: &'a [f64],
-    pub b: &'a [Vec<f64>],
-    pub c: &'a mut [Vec<f64>],
-    pub pairs: *mut f64,
-    /// What [`Levers`] adds to.
-    pub levers: Option<(PointSums<'a>, *mut f64)>,
+/// Tables of numbers per pair, one after another.
+#[derive(Clone, Copy)]
+pub(super) struct Tables {
+    pub at: *mut f64,
+    pub stride: usize,
+    pub count: usize,
 }
 
-impl Job for WeighSweep<'_> {
+impl Tables {
+    #[inline(always)]
+    unsafe fn of(self, table: usize, p: usize) -> *mut f64 {
+        // SAFETY: passed on to the caller.
+        unsafe { self.at.add(table * self.stride + p) }
+    }
+}
+
+/// What becomes of Ψ₂ on the way back, for all points and packed pairs:
+///
+/// ```text
+/// gathered_k += Σ_n coef_nk Ψ₂          dots_nk = Σ_p weights_k Ψ₂          and, if B is given, Ψ₂ ← F = (Σ_d coef_nd B_d) ∘ Ψ₂
+/// ```
+pub(super) struct GatherSweep<'a> {
+    pub points: Points,
+    /// Number of pairs.
+    pub len: usize,
+    pub psi2: Rows,
+    /// Per quad and gathered table [`QUAD`] numbers.
+    pub coef: &'a [f64],
+    pub gathered: Tables,
+    /// Zero past the last pair.
+    pub weights: Tables,
+    /// Per quad and weight [`QUAD`] numbers.
+    pub dots: &'a mut [f64],
+    /// One for each gathered table, zero past the last pair.
+    pub b: Option<&'a [Vec<f64>]>,
+}
+
+/// Calls a function with the number of tables that are taken together as a constant, until all are done.
+macro_rules! few_at_a_time {
+    ($count:expr, $first:ident => $self:ident.$body:ident::<$lanes:ident, $points:ident, _>($($argument:expr),*)) => {
+        let mut $first = 0;
+        while $first < $count {
+            match $count - $first {
+                1 => $self.$body::<$lanes, $points, 1>($($argument),*),
+                2 => $self.$body::<$lanes, $points, 2>($($argument),*),
+                3 => $self.$body::<$lanes, $points, 3>($($argument),*),
+                4 => $self.$body::<$lanes, $points, 4>($($argument),*),
+                _ => $self.$body::<$lanes, $points, 5>($($argument),*),
+            }
+            $first += 5;
+        }
+    };
+}
+
+impl GatherSweep<'_> {
+    #[inline(always)]
+    unsafe fn sweep<L: Lanes, const G: usize>(&mut self, quads: usize) {
+        self.dots.fill(0.0);
+        for start in (0..self.len).step_by(STRIP) {
+            let strip = start..(start + STRIP).min(self.len);
+            for quad in 0..quads {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    few_at_a_time!(self.weights.count, first => self.dot::<L, G, _>(quad, first, strip.clone()));
+                    few_at_a_time!(self.gathered.count, first => self.gather::<L, G, _>(quad, first, strip.clone()));
+                    if let Some(b) = self.b {
+                        self.weigh::<L, G>(quad, b, strip.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn dot<L: Lanes, const G: usize, const W: usize>(&mut self, quad: usize, first: usize, strip: Range<usize>) {
+        // SAFETY: passed on to the caller.
+        let sums = unsafe {
+            let weights = std::array::from_fn(|w| self.weights.of(first + w, 0).cast_const());
+            dots::<L, G, W>(self.psi2, quad, weights, strip)
+        };
+        for (w, sums) in sums.into_iter().enumerate() {
+            add_quad(self.dots, quad * self.weights.count + first + w, sums);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn gather<L: Lanes, const G: usize, const T: usize>(
+        &mut self,
+        quad: usize,
+        first: usize,
+        strip: Range<usize>,
+    ) {
+        let coefs = &self.coef[(quad * self.gathered.count + first) * QUAD..][..T * QUAD];
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let coefs: [[L::V; G]; T] = std::array::from_fn(|t| std::array::from_fn(|g| L::splat(coefs[t * QUAD + g])));
+            for p in strip.step_by(L::N) {
+                let psi: [L::V; G] = std::array::from_fn(|g| L::load(self.psi2.of(quad, g, p)));
+                for (t, coefs) in coefs.iter().enumerate() {
+                    let at = self.gathered.of(first + t, p);
+                    let mut sum = L::load(at);
+                    for (coef, psi) in coefs.iter().zip(psi) {
+                        sum = L::mul_add(*coef, psi, sum);
+                    }
+                    L::store(at, sum);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn weigh<L: Lanes, const G: usize>(&mut self, quad: usize, b: &[Vec<f64>], strip: Range<usize>) {
+        let coefs = self.coef[quad * b.len() * QUAD..][..b.len() * QUAD].as_chunks::<QUAD>().0;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for p in strip.step_by(L::N) {
+                let mut weight = [L::splat(0.0); G];
+                for (b, coef) in b.iter().zip(coefs) {
+                    let b = L::load(b.as_ptr().add(p));
+                    for (weight, coef) in weight.iter_mut().zip(coef) {
+                        *weight = L::mul_add(L::splat(*coef), b, *weight);
+                    }
+                }
+                for (g, weight) in weight.into_iter().enumerate() {
+                    let at = self.psi2.of(quad, g, p);
+                    L::store(at, L::mul(weight, L::load(at)));
+                }
+            }
+        }
+    }
+}
+
+impl Job for GatherSweep<'_> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
         // SAFETY: passed on to the caller.
         unsafe { for_points!(self.points, self.sweep::<L>) }
-    }
-}
-
-impl WeighSweep<'_> {
-    #[inline(always)]
-    unsafe fn sweep<L: Lanes, const G: usize>(&mut self, quads: usize) {
-        let Self { centres, widths, psi2, .. } = *self;
-        if let Some((sums, _)) = &mut self.levers {
-            sums.sums.fill(0.0);
-        }
-        for strip in centres.strips() {
-            for quad in 0..quads {
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    let total = self.weigh::<L, G>(quad, strip.clone());
-                    if let Some((sums, centres_bar)) = &mut self.levers {
-                        sums.add::<L, G>(quad, 0, total);
-                        let rows = std::array::from_fn(|g| psi2.of(quad, g, strip.start).cast_const());
-                        let mut levers = Levers { centres, widths, sums, centres_bar: *centres_bar };
-                        levers.strip::<L, G>(quad, strip.clone(), rows);
-                    }
-                }
-            }
-        }
-    }
-
-    /// F of a strip of pairs in the place of Ψ₂; adds to C̄ and the pair sums. Returns Σ F.
-    #[inline(always)]
-    unsafe fn weigh<L: Lanes, const G: usize>(&mut self, quad: usize, strip: Range<usize>) -> [L::V; G] {
-        let d_out = self.b.len();
-        let coefs = self.half_coef[quad * d_out * QUAD..][..d_out * QUAD].as_chunks::<QUAD>().0;
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let mut total = [L::splat(0.0); G];
-            for p in strip.step_by(L::N) {
-                let psi: [L::V; G] = std::array::from_fn(|g| L::load(self.psi2.of(quad, g, p)));
-                let mut weight = [L::splat(0.0); G];
-                for ((b, c), coef) in self.b.iter().zip(self.c.iter_mut()).zip(coefs) {
-                    let (b, c) = (L::load(b.as_ptr().add(p)), c.as_mut_ptr().add(p));
-                    let mut sum = L::splat(0.0);
-                    for g in 0..G {
-                        let coef = L::splat(coef[g]);
-                        weight[g] = L::mul_add(coef, b, weight[g]);
-                        sum = L::mul_add(coef, psi[g], sum);
-                    }
-                    L::store(c, L::mul_add(L::splat(2.0), sum, L::load(c)));
-                }
-                let mut pairs = L::load(self.pairs.add(p));
-                for g in 0..G {
-                    let f = L::mul(weight[g], psi[g]);
-                    pairs = L::add(pairs, f);
-                    total[g] = L::add(total[g], f);
-                    L::store(self.psi2.of(quad, g, p), f);
-                }
-                L::store(self.pairs.add(p), pairs);
-            }
-            total
-        }
     }
 }
 

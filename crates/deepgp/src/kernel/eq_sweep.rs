@@ -8,15 +8,24 @@
 //! ψ₁ᵢ  = s² Π_q √(ℓ_q²/c_q) exp(−Σ_q (z_iq − m_q)²/(2c_q))                          c = ℓ² + v
 //! Ψ₂ᵢⱼ = Π_q √(ℓ_q²/e_q) exp(T_ij − Σ_q (½(z_iq + z_jq) − m_q)²/e_q)                 e = ℓ² + 2v
 //! ```
-//! with T_ij = −¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s² from the tables of a step.
+//! with T_ij = −¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s² from the tables of a step. Exponents are kept as powers of two.
+//!
+//! The way back works on F = ½ Σ_d b_d B_d ∘ Ψ₂, half of ∂/∂log Ψ₂ of a point, where b_d = ∂/∂⟨B_d, Ψ₂⟩. Its sums over points are
+//! gathered over a block, since B does not change in it:
+//!
+//! ```text
+//! C̄_d = Σ_n b_d Ψ₂      Σ_n F = ½ Σ_d B_d ∘ C̄_d      Σ_n F (c − m)/e = ½ Σ_d B_d ∘ (c Σ_n (b_d/e) Ψ₂ − Σ_n (b_d m/e) Ψ₂)
+//! ```
+//! and its sums over pairs are dot products of Ψ₂ with tables,   Σ_p F cᵏ = ½ Σ_d b_d ⟨B_d cᵏ, Ψ₂⟩.
 
 use super::eq_jobs::{
-    Centres, Diagonal, ExpSweep, LeverSweep, PackedProduct, PointSums, Points, Pull, QUAD, Rows, WeighSweep, Widths,
+    Centres, Diagonal, ExpSweep, GatherSweep, LeverSweep, PackedProduct, Points, Pull, QUAD, Rows, Tables, Widths,
 };
 use super::group::GroupBar;
 use super::{Eq, InputBar, Law, PsiSums, PsiTables, row_len, triangle_len};
 use crate::linalg::{Mat, tri};
 use crate::simd::{Aligned, PAD, lane_sum, run, sum, wide};
+use std::f64::consts::LOG2_E;
 
 /// Expectations of a group of points, and working memory.
 #[derive(Debug, Clone)]
@@ -49,45 +58,60 @@ pub struct EqSweep {
     f_levers: Aligned,
     /// A_d with zeros beyond M, a row per output.
     a: Aligned,
-    /// ½ b per quad, output and point.
-    half_coef: Vec<f64>,
+    /// What the sums over points are gathered with: per quad, output and table the points' numbers.
+    coef: Vec<f64>,
+    /// Σ_n ½b Ψ₂ of the block's points so far and, in a narrow layer, for every dimension those with 1/e and then those with
+    /// m/e; per output.
+    gathered: Aligned,
+    /// In a narrow layer B c_q for every dimension, then B c_q²; per output.
+    moment_weights: Aligned,
+    /// Their dot products with Ψ₂ per quad.
+    moment_dots: Vec<f64>,
+    /// Whether the block's first points are yet to come.
+    fresh: bool,
+    /// Of one law, ψ₁ or Ψ₂, with F its adjoint, per quad: Σ F, then Σ F (c − m)_q for every dimension, then those of squares.
     point_sums: Vec<f64>,
     zeros: Aligned,
 }
 
-/// What the exponents of the points depend on; see [`Widths`].
+/// What the exponents of the points depend on, as powers of two (see [`Widths`]); and means and inverse widths themselves.
 #[derive(Debug, Clone)]
 struct Shape {
     base: Vec<f64>,
     kappa: Vec<f64>,
     shift: Vec<f64>,
+    mean: Vec<f64>,
+    inverse: Vec<f64>,
     dim: usize,
 }
 
 impl Shape {
     fn zeros(dim: usize, quads: usize) -> Self {
         let n = quads * QUAD;
-        Self { base: vec![0.0; n], kappa: vec![0.0; dim * n], shift: vec![0.0; dim * n], dim }
+        let [kappa, shift, mean, inverse] = [(); 4].map(|()| vec![0.0; dim * n]);
+        Self { base: vec![0.0; n], kappa, shift, mean, inverse, dim }
     }
 
     /// For exp(constant − Σ_q (c_q − m_q)²/w_q) Π_q √(ℓ_q²/(ℓ_q² + k v_q)),   w_q = (ℓ_q² + k v_q) · 2/k.
     ///
-    /// k is the number of kernel values under the expectation: 1 for ψ₁, 2 for Ψ₂. Quads are filled up with copies of
-    /// the last of the `n` points.
-    fn fill(&mut self, law: &Eq, constant: f64, k: f64, (mean, var, n): (&Mat, &Mat, usize)) {
+    /// k is the number of kernel values under the expectation: 1 for ψ₁, 2 for Ψ₂. Means are seen from `origin`, or from zero.
+    /// Quads are filled up with copies of the last of the `n` points.
+    fn fill(&mut self, law: &Eq, constant: f64, k: f64, origin: Option<&[f64]>, (mean, var, n): (&Mat, &Mat, usize)) {
         let last = law.lengthscale.len() - 1;
         for quad in 0..n.div_ceil(QUAD) {
             let point: [usize; QUAD] = std::array::from_fn(|g| (quad * QUAD + g).min(n - 1));
-            let (mut ratio, base) = ([1.0; QUAD], &mut self.base[quad * QUAD..][..QUAD]);
-            base.fill(constant);
+            let (mut ratio, mut base) = ([1.0; QUAD], [constant; QUAD]);
             for (q, l) in law.lengthscale.iter().enumerate() {
-                let (l2, at) = (l * l, (quad * self.dim + q) * QUAD);
+                let (l2, origin) = (l * l, origin.map_or(0.0, |origin| origin[q]));
                 for g in 0..QUAD {
-                    let spread = l2 + k * var[(point[g], q)];
-                    let kappa = (0.5 * k / spread).sqrt();
+                    let (at, spread) = (self.at(quad * QUAD + g, q), l2 + k * var[(point[g], q)]);
+                    let (mean, inverse) = (mean[(point[g], q)] - origin, 0.5 * k / spread);
+                    let kappa = (inverse * LOG2_E).sqrt();
                     ratio[g] *= l2 / spread;
-                    self.kappa[at + g] = kappa;
-                    self.shift[at + g] = kappa * mean[(point[g], q)];
+                    self.mean[at] = mean;
+                    self.inverse[at] = inverse;
+                    self.kappa[at] = kappa;
+                    self.shift[at] = kappa * mean;
                     // One logarithm for all dimensions, unless the product could vanish.
                     if q == last || ratio[g] < 1e-200 {
                         base[g] += 0.5 * ratio[g].ln();
@@ -95,16 +119,28 @@ impl Shape {
                     }
                 }
             }
+            self.base[quad * QUAD..][..QUAD].iter_mut().zip(base).for_each(|(out, base)| *out = base * LOG2_E);
         }
     }
 
     fn widths(&self) -> Widths<'_> {
-        Widths { base: &self.base, kappa: &self.kappa, shift: &self.shift, dim: self.dim }
+        Widths { base: &self.base, kappa: &self.kappa, shift: &self.shift }
+    }
+
+    /// Where the numbers of point `g` and dimension `q` stand.
+    fn at(&self, g: usize, q: usize) -> usize {
+        (g / QUAD * self.dim + q) * QUAD + g % QUAD
+    }
+
+    /// 1/w_q of point `g`.
+    fn inverse(&self, g: usize, q: usize) -> f64 {
+        self.inverse[self.at(g, q)]
     }
 }
 
-/// Up to so many dimensions the adjoint goes pair by pair, beyond that row by row: see [`EqSweep::pull`].
-const NARROW: usize = 3;
+/// Up to so many input and output dimensions a layer is narrow, and its adjoint goes pair by pair; beyond that row by row: see
+/// [`EqSweep::pull`].
+const NARROW: (usize, usize) = (3, 2);
 
 /// Bytes of Ψ₂ that a group may have: about half of a second-level cache.
 const GROUP_BYTES: usize = 1 << 20;
@@ -120,9 +156,9 @@ pub(super) fn known(law: &Eq, tables: &PsiTables, x: &Mat, k: &mut Mat) {
     assert!(tables.points.len() >= dim * row && (k.rows(), k.cols()) == (x.rows(), m), "the tables belong to this law");
     let (mut shape, zeros) = (Shape::zeros(dim, 1), Aligned::zeros(row));
     for q in 0..dim {
-        shape.kappa[q * QUAD..][..QUAD].fill(std::f64::consts::FRAC_1_SQRT_2 / law.lengthscale[q]);
+        shape.kappa[q * QUAD..][..QUAD].fill((0.5 * LOG2_E).sqrt() / law.lengthscale[q]);
     }
-    shape.base.fill(law.signal_var.ln());
+    shape.base.fill(law.signal_var.log2());
     let mut n = 0;
     while n < x.rows() {
         let points = if x.rows() - n < QUAD { Points::One } else { Points::Quads(1) };
@@ -150,6 +186,7 @@ impl EqSweep {
         assert!(capacity > 0 && m > 0 && dim > 0 && d_out > 0, "sizes are positive");
         let (row, quads) = (row_len(m), capacity.div_ceil(QUAD));
         let n = quads * QUAD;
+        let moments = if dim <= NARROW.0 && d_out <= NARROW.1 { 2 * dim } else { 0 };
         Self {
             m,
             dim,
@@ -168,8 +205,12 @@ impl EqSweep {
             f_levers: Aligned::zeros((dim + 1) * row),
             psi2_a: Aligned::zeros(n * d_out * row),
             a: Aligned::zeros(d_out * row),
-            half_coef: vec![0.0; n * d_out],
-            point_sums: vec![0.0; PointSums::len(dim, quads)],
+            coef: vec![0.0; n * d_out * (1 + moments)],
+            gathered: Aligned::zeros(d_out * (1 + moments) * triangle_len(m)),
+            moment_weights: Aligned::zeros(d_out * moments * triangle_len(m)),
+            moment_dots: vec![0.0; n * d_out * moments],
+            fresh: true,
+            point_sums: vec![0.0; n * (2 * dim + 1)],
             zeros: Aligned::zeros(row),
         }
     }
@@ -226,8 +267,8 @@ impl EqSweep {
         self.points = if n == 1 { Points::One } else { Points::Quads(n.div_ceil(QUAD)) };
         let points = self.points;
         wide(|| {
-            self.of_psi1.fill(law, law.signal_var.ln(), 1.0, input);
-            self.of_psi2.fill(law, 0.0, 2.0, input);
+            self.of_psi1.fill(law, law.signal_var.ln(), 1.0, None, input);
+            self.of_psi2.fill(law, 0.0, 2.0, Some(tables.z.row(0)), input);
         });
         let (inducing, midpoints) = (self.inducing(tables), self.midpoints(tables));
         let of_psi1 = ExpSweep {
@@ -273,8 +314,9 @@ impl EqSweep {
         }
     }
 
-    /// The adjoint for `bar` and for coefficients `coef` (points × outputs) of the ⟨B_d, Ψ₂⟩: adds Σ_n b Ψ₂ to `c`,
-    /// everything of the kernel to `sums`, ∂/∂(input moments) to `input_bar`, and leaves Ψ₂ A behind.
+    /// The adjoint for `bar` and for coefficients `coef` (points × outputs) of the ⟨B_d, Ψ₂⟩: adds ∂/∂(input moments) to
+    /// `input_bar` and leaves Ψ₂ A behind; what belongs to the kernel goes to `sums`, in part only at
+    /// [`EqSweep::end_block`].
     #[expect(clippy::too_many_arguments, reason = "the arguments of `forward`, its adjoint, and what receives it")]
     pub fn backward(
         &mut self,
@@ -283,20 +325,14 @@ impl EqSweep {
         (a, b): (&Mat, &[Vec<f64>]),
         (mean, var, n): (&Mat, &Mat, usize),
         (bar, coef): (&GroupBar, &Mat),
-        c: &mut [Vec<f64>],
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut PsiSums,
     ) {
-        let (m, dim, d_out, points) = (self.m, self.dim, self.d_out, self.points);
-        let (row, len) = (row_len(m), tri::packed_len(m));
-        assert_eq!((b.len(), c.len(), a.rows(), coef.cols()), (d_out, d_out, d_out, d_out), "one of each per output");
-        assert!(n <= points.rows() && coef.rows() >= n, "the group of the forward pass");
-        assert!(
-            c.iter().chain(b).all(|v| v.len() >= len + PAD) && sums.pairs.len() >= len + PAD,
-            "triangles are padded"
-        );
-        assert!(sums.points.len() >= dim * row && sums.midpoints.len() >= dim * triangle_len(m), "sums are padded");
-        let midpoints = self.midpoints(tables);
+        let (m, d_out, row) = (self.m, self.d_out, row_len(self.m));
+        assert_eq!((b.len(), a.rows(), coef.cols()), (d_out, d_out, d_out), "one of each per output");
+        assert!(n <= self.points.rows() && coef.rows() >= n, "the group of the forward pass");
+        assert!(b.iter().all(|b| b.len() >= tri::packed_len(m) + PAD), "triangles are padded");
+        assert!(sums.points.len() >= self.dim * row, "sums are padded");
 
         for d in 0..d_out {
             self.a[d * row..][..m].copy_from_slice(a.row(d));
@@ -306,38 +342,145 @@ impl EqSweep {
             multiply(m, (&self.psi2[g * triangle_len(m)..], Diagonal::Once), &self.a, parts, out);
         }
 
-        // Ψ₂. A point that is there for company has no weight.
-        self.half_coef.fill(0.0);
+        self.gather(tables, b, coef, n);
         for g in 0..n {
-            for d in 0..d_out {
-                self.half_coef[(g / QUAD * d_out + d) * QUAD + g % QUAD] = 0.5 * coef[(g, d)];
-            }
-        }
-        let narrow = dim <= NARROW;
-        let point_sums = PointSums { sums: &mut self.point_sums, dim };
-        let psi2 = Rows { at: self.psi2.as_mut_ptr(), stride: triangle_len(m) };
-        let job = WeighSweep {
-            points,
-            centres: midpoints,
-            widths: self.of_psi2.widths(),
-            psi2,
-            half_coef: &self.half_coef,
-            b,
-            c,
-            pairs: sums.pairs.as_mut_ptr(),
-            levers: narrow.then_some((point_sums, sums.midpoints.as_mut_ptr())),
-        };
-        // SAFETY: triangles and their sums have PAD numbers past the end, as just checked; B is zero there.
-        unsafe { run(job) };
-        for g in 0..n {
-            if !narrow {
-                self.pull(tables, g, mean.row(g), &mut sums.points);
+            match self.is_narrow() {
+                true => self.moments(g, coef.row(g)),
+                false => self.pull(tables, g, mean.row(g), &mut sums.points),
             }
             let input = InputBar { mean: input_bar.0.row_mut(g), var: input_bar.1.row_mut(g) };
             self.finish_psi2(law, g, var.row(g), input, &mut sums.grad.params);
         }
 
-        // ψ₁: ω = ψ̄₁∘ψ₁ + Σ_q ξ̄_q∘ξ_q = ∂F/∂log ψ₁.
+        self.psi1_levers(tables, bar, n, sums);
+        for g in 0..n {
+            let input = InputBar { mean: input_bar.0.row_mut(g), var: input_bar.1.row_mut(g) };
+            self.finish_psi1(law, g, bar.psi0[g], var.row(g), input, &mut sums.grad.params);
+            if !self.xi.is_empty() {
+                let input = InputBar { mean: input_bar.0.row_mut(g), var: input_bar.1.row_mut(g) };
+                self.xi_adjoint(law, tables, g, (mean.row(g), var.row(g)), bar, input, sums);
+            }
+        }
+    }
+
+    fn is_narrow(&self) -> bool {
+        !self.moment_weights.is_empty()
+    }
+
+    /// Tables that are gathered per output.
+    fn gathered_per_output(&self) -> usize {
+        if self.is_narrow() { 1 + 2 * self.dim } else { 1 }
+    }
+
+    /// The sums over points of the group, added to those of the block, and the dot products for [`EqSweep::moments`]; in a
+    /// wide layer F takes the place of Ψ₂.
+    fn gather(&mut self, tables: &PsiTables, b: &[Vec<f64>], coef: &Mat, n: usize) {
+        let (dim, d_out, stride, per_output) = (self.dim, self.d_out, triangle_len(self.m), self.gathered_per_output());
+        let is_narrow = self.is_narrow();
+        if self.fresh {
+            self.fresh = false;
+            self.gathered.fill(0.0);
+            if is_narrow {
+                self.weigh_moments(tables, b);
+            }
+        }
+        // A point that is there for company has no weight.
+        self.coef.fill(0.0);
+        for g in 0..n {
+            for d in 0..d_out {
+                let half_b = 0.5 * coef[(g, d)];
+                let at = |t: usize| ((g / QUAD * d_out + d) * per_output + t) * QUAD + g % QUAD;
+                self.coef[at(0)] = half_b;
+                for q in (0..dim).filter(|_| is_narrow) {
+                    let (weight, mean) =
+                        (half_b * self.of_psi2.inverse(g, q), self.of_psi2.mean[self.of_psi2.at(g, q)]);
+                    self.coef[at(1 + q)] = weight;
+                    self.coef[at(1 + dim + q)] = weight * mean;
+                }
+            }
+        }
+        let weights = if is_narrow { 2 * dim * d_out } else { 0 };
+        let job = GatherSweep {
+            points: self.points,
+            len: tri::packed_len(self.m),
+            psi2: Rows { at: self.psi2.as_mut_ptr(), stride },
+            coef: &self.coef,
+            gathered: Tables { at: self.gathered.as_mut_ptr(), stride, count: d_out * per_output },
+            weights: Tables { at: self.moment_weights.as_mut_ptr(), stride, count: weights },
+            dots: &mut self.moment_dots,
+            b: (!is_narrow).then_some(b),
+        };
+        // SAFETY: triangles and their sums have PAD numbers past the end, and B is zero there.
+        unsafe { run(job) };
+    }
+
+    /// B c_q and B c_q² of every output and dimension.
+    fn weigh_moments(&mut self, tables: &PsiTables, b: &[Vec<f64>]) {
+        let (len, stride, dim) = (tri::packed_len(self.m), triangle_len(self.m), self.dim);
+        for (weights, b) in self.moment_weights.chunks_exact_mut(2 * dim * stride).zip(b) {
+            let (first, second) = weights.split_at_mut(dim * stride);
+            for q in 0..dim {
+                let (first, second) = (&mut first[q * stride..][..len], &mut second[q * stride..][..len]);
+                let entries = first.iter_mut().zip(second).zip(b.iter().zip(&tables.midpoints[q * stride..][..len]));
+                wide(|| {
+                    entries.for_each(|((first, second), (b, c))| {
+                        *first = b * c;
+                        *second = b * c * c;
+                    });
+                });
+            }
+        }
+    }
+
+    /// The block's sums over points: adds Σ_n b Ψ₂ to `c`, and those that belong to pairs and midpoints to `sums`.
+    pub fn end_block(&mut self, tables: &PsiTables, b: &[Vec<f64>], c: &mut [Vec<f64>], sums: &mut PsiSums) {
+        if std::mem::replace(&mut self.fresh, true) {
+            return;
+        }
+        let (len, stride, dim, per_output) =
+            (tri::packed_len(self.m), triangle_len(self.m), self.dim, self.gathered_per_output());
+        for ((gathered, b), c) in self.gathered.chunks_exact(per_output * stride).zip(b).zip(c) {
+            let (half_c, of_midpoints) = gathered.split_at(stride);
+            let entries = c[..len].iter_mut().zip(&mut sums.pairs[..len]).zip(half_c.iter().zip(b));
+            wide(|| {
+                entries.for_each(|((c, pair), (half_c, b))| {
+                    *c += 2.0 * half_c;
+                    *pair += b * half_c;
+                });
+            });
+            for q in (0..dim).filter(|_| !of_midpoints.is_empty()) {
+                let inverse = &of_midpoints[q * stride..][..len];
+                let shifted = &of_midpoints[(dim + q) * stride..][..len];
+                let bar = sums.midpoints[q * stride..][..len].iter_mut().zip(b);
+                let entries = bar.zip(inverse.iter().zip(shifted).zip(&tables.midpoints[q * stride..][..len]));
+                wide(|| {
+                    entries.for_each(|((bar, b), ((inverse, shifted), c))| *bar += b * (c * inverse - shifted));
+                });
+            }
+        }
+    }
+
+    /// The sums of a narrow layer's point over pairs, from the moments of F about the origin of the midpoints.
+    fn moments(&mut self, g: usize, coef: &[f64]) {
+        let (dim, d_out, quad, lane) = (self.dim, self.d_out, g / QUAD, g % QUAD);
+        let half_b = |d: usize| 0.5 * coef[d];
+        let total: f64 = (0..d_out).map(|d| half_b(d) * self.dots[(quad * d_out + d) * QUAD + lane]).sum();
+        self.point_sums[at(dim, g, 0)] = total;
+        for q in 0..dim {
+            let moment = |t: usize| -> f64 {
+                let row = |d: usize| (quad * d_out + d) * 2 * dim + t;
+                (0..d_out).map(|d| half_b(d) * self.moment_dots[row(d) * QUAD + lane]).sum()
+            };
+            let (first, second, mean) = (moment(q), moment(dim + q), self.of_psi2.mean[self.of_psi2.at(g, q)]);
+            let about_mean = first - mean * total;
+            self.point_sums[at(dim, g, 1 + q)] = about_mean;
+            self.point_sums[at(dim, g, 1 + dim + q)] = second - mean * (first + about_mean);
+        }
+    }
+
+    /// The adjoint of ψ₁ by ω = ψ̄₁∘ψ₁ + Σ_q ξ̄_q∘ξ_q = ∂F/∂log ψ₁.
+    fn psi1_levers(&mut self, tables: &PsiTables, bar: &GroupBar, n: usize, sums: &mut PsiSums) {
+        let (m, dim, row) = (self.m, self.dim, row_len(self.m));
         for g in 0..n {
             let omega = &mut self.omega[g * row..][..row];
             let factors = omega.iter_mut().zip(self.psi1[g * row..].iter().zip(bar.psi1_padded(g)));
@@ -350,25 +493,18 @@ impl EqSweep {
                 }
             }
         }
-        self.omega[n * row..points.rows() * row].fill(0.0);
+        self.omega[n * row..self.points.rows() * row].fill(0.0);
         let job = LeverSweep {
-            points,
+            points: self.points,
             centres: self.inducing(tables),
-            widths: self.of_psi1.widths(),
+            mean: &self.of_psi1.mean,
+            inverse: &self.of_psi1.inverse,
             f: Rows { at: self.omega.as_mut_ptr(), stride: row },
-            sums: PointSums { sums: &mut self.point_sums, dim },
+            sums: &mut self.point_sums,
             centres_bar: sums.points.as_mut_ptr(),
         };
-        // SAFETY: as above; ω is zero beyond M because ψ̄₁ is.
+        // SAFETY: every table and every row of a point has PAD numbers past its last centre; ω is zero there because ψ̄₁ is.
         unsafe { run(job) };
-        for g in 0..n {
-            let input = InputBar { mean: input_bar.0.row_mut(g), var: input_bar.1.row_mut(g) };
-            self.finish_psi1(law, g, bar.psi0[g], var.row(g), input, &mut sums.grad.params);
-            if !self.xi.is_empty() {
-                let input = InputBar { mean: input_bar.0.row_mut(g), var: input_bar.1.row_mut(g) };
-                self.xi_adjoint(law, tables, g, (mean.row(g), var.row(g)), bar, input, sums);
-            }
-        }
     }
 
     /// The sums of a wide layer's point over pairs, row by row of F instead of pair by pair: two operations a pair and dimension
@@ -389,62 +525,59 @@ impl EqSweep {
         multiply(m, (triangle, Diagonal::Twice), &self.levers, parts, &mut self.f_levers);
         self.point_sums[at(dim, g, 0)] = 0.5 * sum(&self.f_levers[..m]);
         for q in 0..dim {
-            let kappa = self.of_psi2.kappa[(g / QUAD * dim + q) * QUAD + g % QUAD];
             let (r, f) = self.f_levers.split_at(row);
             let job = Pull {
                 m,
                 d: self.levers[(1 + q) * row..].as_ptr(),
                 r: r.as_ptr(),
                 f: f[q * row..].as_ptr(),
-                scale: 0.5 * kappa * kappa,
+                scale: 0.5 * self.of_psi2.inverse(g, q),
                 bar: points_bar[q * row..][..row].as_mut_ptr(),
             };
             // SAFETY: every row has `row_len` numbers.
             let [first, second] = unsafe { run(job) };
-            self.point_sums[at(dim, g, 1 + q)] = 0.25 * kappa * first;
-            self.point_sums[at(dim, g, 1 + dim + q)] = 0.25 * kappa * kappa * second;
+            self.point_sums[at(dim, g, 1 + q)] = 0.25 * first;
+            self.point_sums[at(dim, g, 1 + dim + q)] = 0.25 * second;
         }
     }
 
     /// From the sums of a point to ∂/∂(input moments) and ∂/∂(parameters), through Ψ₂.
     ///
-    /// With F half of ∂/∂log Ψ₂ and u = (c − m) κ, κ² = 1/e:
+    /// With F half of ∂/∂log Ψ₂ and d = c − m:
     ///
     /// ```text
-    /// m̄ = 4κ Σ F u      v̄ = (4 Σ F u² − 2 Σ F)/e      ℓ̄ = 4 (ℓ Σ F u² + v/ℓ Σ F)/e      s̄² = 4 Σ F/s²
+    /// m̄ = 4 Σ F d/e      v̄ = (4 Σ F d²/e − 2 Σ F)/e      ℓ̄ = 4 (ℓ Σ F d²/e + v/ℓ Σ F)/e      s̄² = 4 Σ F/s²
     /// ```
     fn finish_psi2(&self, law: &Eq, g: usize, var: &[f64], input: InputBar<'_>, params: &mut [f64]) {
         let (total, dim) = (self.sums_of(g, 0), self.dim);
         for q in 0..dim {
             let (first, second) = (self.sums_of(g, 1 + q), self.sums_of(g, 1 + dim + q));
-            let (l, kappa) = (law.lengthscale[q], self.of_psi2.kappa[(g / QUAD * dim + q) * QUAD + g % QUAD]);
-            let inv_e = kappa * kappa;
-            input.mean[q] += 4.0 * kappa * first;
-            input.var[q] += inv_e * (4.0 * second - 2.0 * total);
-            params[q] += 4.0 * inv_e * (l * second + total * var[q] / l);
+            let (l, inv_e) = (law.lengthscale[q], self.of_psi2.inverse(g, q));
+            input.mean[q] += 4.0 * inv_e * first;
+            input.var[q] += inv_e * (4.0 * inv_e * second - 2.0 * total);
+            params[q] += 4.0 * inv_e * (l * inv_e * second + total * var[q] / l);
         }
         params[dim] += 4.0 * total / law.signal_var;
     }
 
-    /// The same through ψ₁ and ψ₀, with ω = ∂/∂log ψ₁ and κ² = 1/(2c).
+    /// The same through ψ₁ and ψ₀, with ω = ∂/∂log ψ₁ and d = z − m.
     ///
     /// ```text
-    /// m̄ = 2κ Σ ω u      v̄ = (Σ ω u² − ½ Σ ω)/c      ℓ̄ = (2ℓ Σ ω u² + v/ℓ Σ ω)/c      s̄² = ψ̄₀ + Σ ω/s²
+    /// m̄ = Σ ω d/c      v̄ = ½ (Σ ω d²/c − Σ ω)/c      ℓ̄ = (ℓ Σ ω d²/c + v/ℓ Σ ω)/c      s̄² = ψ̄₀ + Σ ω/s²
     /// ```
     fn finish_psi1(&self, law: &Eq, g: usize, psi0_bar: f64, var: &[f64], input: InputBar<'_>, params: &mut [f64]) {
         let (total, dim) = (self.sums_of(g, 0), self.dim);
         for q in 0..dim {
             let (first, second) = (self.sums_of(g, 1 + q), self.sums_of(g, 1 + dim + q));
-            let (l, kappa) = (law.lengthscale[q], self.of_psi1.kappa[(g / QUAD * dim + q) * QUAD + g % QUAD]);
-            let inv_c = 2.0 * kappa * kappa;
-            input.mean[q] += 2.0 * kappa * first;
-            input.var[q] += inv_c * (second - 0.5 * total);
-            params[q] += inv_c * (2.0 * l * second + total * var[q] / l);
+            let (l, inv_c) = (law.lengthscale[q], 2.0 * self.of_psi1.inverse(g, q));
+            input.mean[q] += inv_c * first;
+            input.var[q] += 0.5 * inv_c * (inv_c * second - total);
+            params[q] += inv_c * (l * inv_c * second + total * var[q] / l);
         }
         params[dim] += psi0_bar + total / law.signal_var;
     }
 
-    /// Row `row` of the sums of point `g`; see [`PointSums`].
+    /// Row `row` of the sums of point `g`.
     fn sums_of(&self, g: usize, row: usize) -> f64 {
         self.point_sums[at(self.dim, g, row)]
     }
@@ -472,7 +605,7 @@ impl EqSweep {
             let (z, z_bar) = (&tables.points[q * row..][..m], &mut sums.points[q * row..][..m]);
             let c = l * l + v;
             let (direct, lever) = wide(|| {
-                // The sums for Z are negative and half, as those of `Levers`.
+                // The sums for Z are negative and half, as those of `LeverSweep`.
                 for ((z_bar, bar), psi1) in z_bar.iter_mut().zip(xi_bar).zip(psi1) {
                     *z_bar -= 0.5 * bar * psi1 * v / c;
                 }
@@ -486,7 +619,7 @@ impl EqSweep {
     }
 }
 
-/// Where row `row` of the sums of point `g` stands; see [`PointSums`].
+/// Where row `row` of the sums of point `g` stands.
 fn at(dim: usize, g: usize, row: usize) -> usize {
     (g / QUAD * (2 * dim + 1) + row) * QUAD + g % QUAD
 }
@@ -577,7 +710,8 @@ mod tests {
             let mut sums = PsiSums::zeros(m, dim, dim + 1);
             let input = (&mean, &var, n);
             let bars = (&mut mean_bar, &mut var_bar);
-            sweep.backward(&law, &tables, (&a, &b), input, (&group_bar, &coef), &mut c, bars, &mut sums);
+            sweep.backward(&law, &tables, (&a, &b), input, (&group_bar, &coef), bars, &mut sums);
+            sweep.end_block(&tables, &b, &mut c, &mut sums);
 
             let mut plain_c = vec![vec![0.0; packed]; d_out];
             let (mut plain_mean, mut plain_var) = (Mat::zeros(n, dim), Mat::zeros(n, dim));

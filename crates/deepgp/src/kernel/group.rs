@@ -149,7 +149,7 @@ impl Group {
 
     /// The adjoint of everything that depends on the expectations: `bar` is ∂F/∂(ψ₀, ψ₁, ξ) and `coef` (points ×
     /// outputs) ∂F/∂⟨B_d, Ψ₂⟩. Adds Σ_n b Ψ₂ to `c`, the kernel's sums to `sums`, ∂F/∂(input moments) to `input_bar`, and
-    /// leaves Ψ₂ A behind.
+    /// leaves Ψ₂ A behind; `c` and `sums` are complete after [`Group::end_block`].
     #[expect(clippy::too_many_arguments, reason = "the arguments of `forward`, its adjoint, and what receives it")]
     pub fn backward(
         &mut self,
@@ -164,12 +164,20 @@ impl Group {
     ) {
         match (self, kernel) {
             (Group::Eq(sweep), Kernel::Eq(law)) => {
-                sweep.backward(law, tables, weights, input, bars, c, input_bar, sums);
+                sweep.backward(law, tables, weights, input, bars, input_bar, sums);
             }
             (Group::Plain(plain), kernel) => {
                 plain.backward(kernel, tables, weights, input, bars, c, input_bar, sums);
             }
             (Group::Eq(_), _) => unreachable!("the form was chosen for the kernel"),
+        }
+    }
+
+    /// Adds what [`Group::backward`] has gathered since the last call, with the weights `b` of all these calls.
+    pub fn end_block(&mut self, tables: &PsiTables, b: &[Vec<f64>], c: &mut [Vec<f64>], sums: &mut PsiSums) {
+        match self {
+            Group::Eq(sweep) => sweep.end_block(tables, b, c, sums),
+            Group::Plain(_) => {}
         }
     }
 }

@@ -68,7 +68,8 @@ pub struct PsiTables {
     pub(crate) points: Aligned,
     /// The inducing inputs as seen from the first, and a column of ones, M × (D + 1).
     pub(crate) seen: Mat,
-    /// The midpoints ½(z_i + z_j) of the packed pairs i ≤ j, D rows of [`triangle_len`].
+    /// The midpoints ½(z_i + z_j) of the packed pairs i ≤ j, as seen from the first inducing input, D rows of
+    /// [`triangle_len`].
     pub(crate) midpoints: Aligned,
     /// A law's own numbers for each packed pair i ≤ j, with room for vectors to read past the end.
     pub(crate) pairs: Vec<f64>,

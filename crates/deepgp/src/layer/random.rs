@@ -120,7 +120,7 @@ impl RandomTape {
     /// ψ̄₁ = Σ_d (a − 2 b m_f) A      Ψ̄₂ = Σ_d b B      ξ̄_q = Σ_d 2 b W_q A
     /// g̃ = (a − 2 b m_f) ψ₁ + 2 b Ψ₂A + 2 b Σ_q W_q ξ_q          C̄ = b Ψ₂
     /// ```
-    /// Σ g̃ g̃ᵀ is taken once a block, by [`RandomTape::end_block`].
+    /// The sums are complete after [`RandomTape::end_block`].
     pub fn backward(
         &mut self,
         layer: &Layer,
@@ -199,11 +199,12 @@ impl RandomTape {
         }
     }
 
-    /// Adds Σ g̃ g̃ᵀ of the block's points (upper triangle) and forgets them.
-    pub fn end_block(&mut self, sums: &mut LayerSums) {
-        let Second::Random { outer, .. } = &mut sums.second else {
+    /// Adds what is taken once for all points of a block, Σ g̃ g̃ᵀ (upper triangle) and the sums over pairs, and forgets them.
+    pub fn end_block(&mut self, inducing: &Inducing, projection: &Projection, sums: &mut LayerSums) {
+        let Second::Random { outer, c } = &mut sums.second else {
             unreachable!("the sums of a layer above the first are those of random inputs");
         };
+        self.group.end_block(&inducing.tables, &projection.b, c, &mut sums.psi);
         let add = !sums.fresh;
         sums.fresh = false;
         for (g, outer) in self.g.iter_mut().zip(outer).filter(|(g, _)| g.rows() > 0) {

@@ -1,6 +1,6 @@
 //! 256-bit vectors with fused multiply-add; the exponential by a polynomial and an exponent shift.
 
-use super::exp::{LN2_HI, LN2_LO, MAGIC, MAX_ARGUMENT, MIN_ARGUMENT, POLY};
+use super::exp::{LN2_HI, LN2_LO, MAGIC, MAX_ARGUMENT, MAX_POWER, MIN_ARGUMENT, MIN_POWER, POLY, POLY_2};
 use super::{Job, Lanes};
 use std::arch::x86_64::*;
 
@@ -115,28 +115,60 @@ impl Lanes for Avx2 {
     #[inline(always)]
     unsafe fn exp(x: __m256d) -> __m256d {
         unsafe {
-            // max and min return their second argument when either is NaN, so NaN passes.
-            let inside = _mm256_min_pd(_mm256_set1_pd(MAX_ARGUMENT), _mm256_max_pd(_mm256_set1_pd(MIN_ARGUMENT), x));
+            let inside = clamp(x, MIN_ARGUMENT, MAX_ARGUMENT);
             let magic = _mm256_set1_pd(MAGIC);
             let shifted = _mm256_fmadd_pd(inside, _mm256_set1_pd(std::f64::consts::LOG2_E), magic);
             let k = _mm256_sub_pd(shifted, magic);
             let r = _mm256_fnmadd_pd(k, _mm256_set1_pd(LN2_HI), inside);
             let r = _mm256_fnmadd_pd(k, _mm256_set1_pd(LN2_LO), r);
-            let mut p = _mm256_set1_pd(POLY[0]);
-            let mut i = 1;
-            while i < POLY.len() {
-                p = _mm256_fmadd_pd(p, r, _mm256_set1_pd(POLY[i]));
-                i += 1;
-            }
-            let y = _mm256_fmadd_pd(p, r, _mm256_set1_pd(1.0));
-            let shift = _mm256_slli_epi64(_mm256_castpd_si256(shifted), 52);
-            let y = _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(y), shift));
-            let too_low = _mm256_cmp_pd(x, _mm256_set1_pd(MIN_ARGUMENT), _CMP_LT_OQ);
-            let too_high = _mm256_cmp_pd(x, _mm256_set1_pd(MAX_ARGUMENT), _CMP_GT_OQ);
-            let y = _mm256_andnot_pd(too_low, y);
-            let y = _mm256_blendv_pd(y, _mm256_set1_pd(f64::INFINITY), too_high);
-            // The exponent shift garbles NaN; put the argument itself there.
-            _mm256_blendv_pd(y, x, _mm256_cmp_pd(x, x, _CMP_UNORD_Q))
+            ends(x, scaled(shifted, r, &POLY), MIN_ARGUMENT, MAX_ARGUMENT)
         }
+    }
+
+    /// 2ˣ = 2ᵏ (1 + r p(r)),   k = round(x),   r = x − k.
+    #[inline(always)]
+    unsafe fn exp2(x: __m256d) -> __m256d {
+        unsafe {
+            let inside = clamp(x, MIN_POWER, MAX_POWER);
+            let magic = _mm256_set1_pd(MAGIC);
+            let shifted = _mm256_add_pd(inside, magic);
+            let r = _mm256_sub_pd(inside, _mm256_sub_pd(shifted, magic));
+            ends(x, scaled(shifted, r, &POLY_2), MIN_POWER, MAX_POWER)
+        }
+    }
+}
+
+/// x within bounds. max and min return their second argument when either is NaN, so NaN passes.
+#[inline(always)]
+unsafe fn clamp(x: __m256d, low: f64, high: f64) -> __m256d {
+    unsafe { _mm256_min_pd(_mm256_set1_pd(high), _mm256_max_pd(_mm256_set1_pd(low), x)) }
+}
+
+/// 2ᵏ (1 + r p(r)), where k stands in the lowest bits of `shifted`.
+#[inline(always)]
+unsafe fn scaled(shifted: __m256d, r: __m256d, poly: &[f64; 11]) -> __m256d {
+    unsafe {
+        let mut p = _mm256_set1_pd(poly[0]);
+        let mut i = 1;
+        while i < poly.len() {
+            p = _mm256_fmadd_pd(p, r, _mm256_set1_pd(poly[i]));
+            i += 1;
+        }
+        let y = _mm256_fmadd_pd(p, r, _mm256_set1_pd(1.0));
+        let shift = _mm256_slli_epi64(_mm256_castpd_si256(shifted), 52);
+        _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(y), shift))
+    }
+}
+
+/// y, but 0 where x is below `low`, infinity where it is above `high`, and x itself where that is NaN, which the exponent
+/// shift garbles.
+#[inline(always)]
+unsafe fn ends(x: __m256d, y: __m256d, low: f64, high: f64) -> __m256d {
+    unsafe {
+        let too_low = _mm256_cmp_pd(x, _mm256_set1_pd(low), _CMP_LT_OQ);
+        let too_high = _mm256_cmp_pd(x, _mm256_set1_pd(high), _CMP_GT_OQ);
+        let y = _mm256_andnot_pd(too_low, y);
+        let y = _mm256_blendv_pd(y, _mm256_set1_pd(f64::INFINITY), too_high);
+        _mm256_blendv_pd(y, x, _mm256_cmp_pd(x, x, _CMP_UNORD_Q))
     }
 }

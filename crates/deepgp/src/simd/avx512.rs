@@ -1,6 +1,6 @@
 //! 512-bit vectors; the exponential by a 16-entry table and `vscalefpd`.
 
-use super::exp::{TABLE_POLY, TABLE16};
+use super::exp::{LN2_16_HI, LN2_16_LO, MAGIC, TABLE_POLY, TABLE_POLY_2, TABLE16};
 use super::{Job, Lanes};
 use std::arch::x86_64::*;
 
@@ -118,39 +118,47 @@ impl Lanes for Avx512 {
     /// eˣ = 2^⌊k/16⌋ · T[k mod 16] · (1 + p(r)),   k = round(16 x/ln 2),   r = x − k ln 2/16.
     #[inline(always)]
     unsafe fn exp(x: __m512d) -> __m512d {
-        // min returns its second argument when either is NaN, so NaN passes.
-        unsafe { Self::exp_below(_mm512_min_pd(_mm512_set1_pd(Self::LARGEST), x)) }
-    }
-
-    #[inline(always)]
-    unsafe fn exp_below(x: __m512d) -> __m512d {
         unsafe {
-            let x = _mm512_max_pd(_mm512_set1_pd(-Self::LARGEST), x);
+            // Where exponentials are 0 or infinite already. max and min return their second argument when either is NaN,
+            // so NaN passes.
+            let x = _mm512_max_pd(_mm512_set1_pd(-800.0), _mm512_min_pd(_mm512_set1_pd(800.0), x));
             // Rounds to sixteenths: k/16 by itself, and k in the lowest bits.
-            let magic = _mm512_set1_pd(super::exp::MAGIC / 16.0);
+            let magic = _mm512_set1_pd(MAGIC / 16.0);
             let shifted = _mm512_fmadd_pd(x, _mm512_set1_pd(std::f64::consts::LOG2_E), magic);
             let k_16 = _mm512_sub_pd(shifted, magic);
-            let r = _mm512_fnmadd_pd(k_16, _mm512_set1_pd(16.0 * super::exp::LN2_16_HI), x);
-            let r = _mm512_fnmadd_pd(k_16, _mm512_set1_pd(16.0 * super::exp::LN2_16_LO), r);
-            let index = _mm512_castpd_si512(shifted);
-            let low = _mm512_loadu_pd(TABLE16.as_ptr());
-            let high = _mm512_loadu_pd(TABLE16.as_ptr().add(8));
-            let t = _mm512_permutex2var_pd(low, index, high);
-            let mut p = _mm512_set1_pd(TABLE_POLY[0]);
-            let mut i = 1;
-            while i < TABLE_POLY.len() {
-                p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(TABLE_POLY[i]));
-                i += 1;
-            }
-            let tr = _mm512_mul_pd(t, r);
-            let y = _mm512_fmadd_pd(p, tr, t);
+            let r = _mm512_fnmadd_pd(k_16, _mm512_set1_pd(16.0 * LN2_16_HI), x);
+            let r = _mm512_fnmadd_pd(k_16, _mm512_set1_pd(16.0 * LN2_16_LO), r);
             // What k/16 cannot scale to becomes 0 or infinity by itself.
-            _mm512_scalef_pd(y, k_16)
+            _mm512_scalef_pd(sixteenth(shifted, r, &TABLE_POLY), k_16)
+        }
+    }
+
+    /// 2ˣ = 2^⌊x⌋ · T[⌊16x⌋ mod 16] · (1 + p(r)),   r = x − ⌊16x⌋/16, which is exact.
+    #[inline(always)]
+    unsafe fn exp2(x: __m512d) -> __m512d {
+        const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+        unsafe {
+            // ⌊16x⌋ in the lowest bits; where x is too large for that any entry will do.
+            let shifted = _mm512_add_round_pd::<DOWN>(x, _mm512_set1_pd(MAGIC / 16.0));
+            // To four binary places, rounding down: one instruction less than two differences.
+            let r = _mm512_reduce_pd::<{ 4 << 4 | DOWN }>(x);
+            _mm512_scalef_pd(sixteenth(shifted, r, &TABLE_POLY_2), x)
         }
     }
 }
 
-impl Avx512 {
-    /// Arguments are brought within ± this, where their exponentials are 0 or infinite already.
-    const LARGEST: f64 = 800.0;
+/// T[k] (1 + r p(r)), where k stands in the four lowest bits of `shifted`.
+#[inline(always)]
+unsafe fn sixteenth(shifted: __m512d, r: __m512d, poly: &[f64; 6]) -> __m512d {
+    unsafe {
+        let (low, high) = (_mm512_loadu_pd(TABLE16.as_ptr()), _mm512_loadu_pd(TABLE16.as_ptr().add(8)));
+        let t = _mm512_permutex2var_pd(low, _mm512_castpd_si512(shifted), high);
+        let mut p = _mm512_set1_pd(poly[0]);
+        let mut i = 1;
+        while i < poly.len() {
+            p = _mm512_fmadd_pd(p, r, _mm512_set1_pd(poly[i]));
+            i += 1;
+        }
+        _mm512_fmadd_pd(p, _mm512_mul_pd(t, r), t)
+    }
 }

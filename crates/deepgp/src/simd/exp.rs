@@ -2,7 +2,7 @@
 //!
 //! Polynomials for (eʳ − 1)/r interpolate at Chebyshev nodes (degree 5 on |r| ≤ ln 2/32, degree 10 on |r| ≤ ln 2/2;
 //! relative error of eʳ 1.4e-17 and 1.1e-17), computed with 60 digits. Logarithms of 2 are split so that k times the
-//! high part is exact.
+//! high part is exact. Those for (2ʳ − 1)/r are made alike (0 ≤ r ≤ 1/16 and |r| ≤ ½; 2.8e-17 and 2.0e-17).
 
 use super::{Isa, Job, Lanes, run, run_on};
 
@@ -65,6 +65,36 @@ pub(super) const POLY: [f64; 11] = [
     0.500_000_000_000_000_6,
     1.0,
 ];
+
+/// Coefficients of (2ʳ − 1)/r on 0 ≤ r ≤ 1/16, highest power first.
+pub(super) const TABLE_POLY_2: [f64; 6] = [
+    0.000_156_924_441_900_464_48,
+    0.001_333_152_004_552_926_6,
+    0.009_618_135_722_740_813,
+    0.055_504_108_567_842_6,
+    0.240_226_506_959_620_44,
+    0.693_147_180_559_944_8,
+];
+
+/// Coefficients of (2ʳ − 1)/r on |r| ≤ ½, highest power first.
+pub(super) const POLY_2: [f64; 11] = [
+    4.454_960_598_186_518_6e-10,
+    7.072_585_949_269_223e-9,
+    1.017_806_244_584_577_4e-7,
+    1.321_544_258_792_169e-6,
+    1.525_273_382_983_612e-5,
+    0.000_154_035_304_417_360_5,
+    0.001_333_355_814_641_693_6,
+    0.009_618_129_107_606_888,
+    0.055_504_108_664_821_6,
+    0.240_226_506_959_100_97,
+    std::f64::consts::LN_2,
+];
+
+/// Below this power of two the forms without `vscalefpd` return 0.
+pub(super) const MIN_POWER: f64 = -1021.0;
+/// Above this they return infinity.
+pub(super) const MAX_POWER: f64 = 1023.9;
 
 /// x ← eˣ for each entry, to 2 ulp.
 pub fn exp_in_place(values: &mut [f64]) {
@@ -138,6 +168,44 @@ mod tests {
                     assert!(ulps(*y, x.exp()) <= 2, "{isa:?}: exp({x}) = {y}, not {}", x.exp());
                 }
             }
+        }
+    }
+
+    /// xᵢ ← 2^xᵢ, for whole vectors.
+    struct Exp2<'a>(&'a mut [f64]);
+
+    impl Job for Exp2<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        unsafe fn run<L: Lanes>(self) {
+            for chunk in self.0.chunks_exact_mut(L::N) {
+                // SAFETY: passed on to the caller; a chunk is a vector.
+                unsafe { L::store(chunk.as_mut_ptr(), L::exp2(L::load(chunk.as_ptr()))) }
+            }
+        }
+    }
+
+    #[test]
+    fn powers_of_two_agree_with_the_standard_library_on_every_instruction_set() {
+        let arguments: Vec<f64> = (0..400_000).map(|i| -1020.9 + 2044.0 * f64::from(i) / 400_000.0).collect();
+        let small: Vec<f64> = (0..10_000).map(|i| (f64::from(i) - 5000.0) * 1e-5).collect();
+        let whole: Vec<f64> = (0..64).map(|i| f64::from(i) / 16.0 - 2.0).collect();
+        let tiny: Vec<f64> = (0..16).map(|i| if i % 2 == 0 { 1e-300 } else { -1e-300 }).collect();
+        for isa in Isa::available() {
+            for arguments in [&arguments, &small, &whole, &tiny] {
+                let mut values = arguments.clone();
+                // SAFETY: the instruction set is available.
+                unsafe { run_on(isa, Exp2(&mut values)) };
+                for (x, y) in arguments.iter().zip(&values) {
+                    assert!(ulps(*y, x.exp2()) <= 2, "{isa:?}: 2^{x} = {y}, not {}", x.exp2());
+                }
+            }
+            let mut ends = [f64::NAN, f64::NEG_INFINITY, f64::INFINITY, -1e300, -1e15, 1e15, -1100.0, 1025.0];
+            // SAFETY: the instruction set is available.
+            unsafe { run_on(isa, Exp2(&mut ends)) };
+            assert!(ends[0].is_nan(), "{isa:?}");
+            assert_eq!(ends[1..], [0.0, f64::INFINITY, 0.0, 0.0, f64::INFINITY, 0.0, f64::INFINITY], "{isa:?}");
         }
     }
 

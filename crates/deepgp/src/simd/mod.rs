@@ -62,12 +62,9 @@ pub(crate) trait Lanes: Copy {
     unsafe fn transpose(from: *const f64, from_stride: usize, to: *mut f64, to_stride: usize);
     /// eˣ, to 2 ulp where it is a normal number; 0 or nearly 0 below −707.5, infinity above 709.7 or where it overflows, NaN for NaN.
     unsafe fn exp(v: Self::V) -> Self::V;
-    /// The same bits as [`Lanes::exp`] for less work, where no argument is above a million.
-    #[inline(always)]
-    unsafe fn exp_below(v: Self::V) -> Self::V {
-        // SAFETY: passed on to the caller.
-        unsafe { Self::exp(v) }
-    }
+    /// 2ˣ, to 2 ulp where it is a normal number; 0 or nearly 0 below −1021, infinity where it overflows or nearly does, NaN for
+    /// NaN. Cheaper than eˣ, since x less its nearest power is exact.
+    unsafe fn exp2(v: Self::V) -> Self::V;
 }
 
 /// Numbers that the longest vector may read or write past the end of an array that has room for it.

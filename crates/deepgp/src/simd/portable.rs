@@ -1,7 +1,7 @@
 //! Plain Rust on arrays of four numbers: the reference, and what other processors run.
 
 use super::Lanes;
-use super::exp::{LN2_HI, LN2_LO, MAGIC, MAX_ARGUMENT, MIN_ARGUMENT, POLY};
+use super::exp::{LN2_HI, LN2_LO, MAGIC, MAX_ARGUMENT, MAX_POWER, MIN_ARGUMENT, MIN_POWER, POLY, POLY_2};
 
 /// Four lanes as an array.
 #[derive(Debug, Clone, Copy)]
@@ -93,25 +93,55 @@ impl Lanes for Portable {
     unsafe fn exp(v: [f64; 4]) -> [f64; 4] {
         v.map(exp)
     }
+    #[inline(always)]
+    unsafe fn exp2(v: [f64; 4]) -> [f64; 4] {
+        v.map(exp2)
+    }
 }
 
 /// eˣ of one number, by the formula of the 256-bit form.
 #[inline(always)]
-pub(super) fn exp(x: f64) -> f64 {
-    let inside = if x < MIN_ARGUMENT { MIN_ARGUMENT } else { x };
-    let inside = if inside > MAX_ARGUMENT { MAX_ARGUMENT } else { inside };
+fn exp(x: f64) -> f64 {
+    let inside = clamp(x, MIN_ARGUMENT, MAX_ARGUMENT);
     let shifted = fused(inside, std::f64::consts::LOG2_E, MAGIC);
     let k = shifted - MAGIC;
     let r = fused(-k, LN2_LO, fused(-k, LN2_HI, inside));
-    let mut p = POLY[0];
+    ends(x, scaled(shifted, r, &POLY), MIN_ARGUMENT, MAX_ARGUMENT)
+}
+
+/// 2ˣ of one number, likewise.
+#[inline(always)]
+fn exp2(x: f64) -> f64 {
+    let inside = clamp(x, MIN_POWER, MAX_POWER);
+    let shifted = inside + MAGIC;
+    let r = inside - (shifted - MAGIC);
+    ends(x, scaled(shifted, r, &POLY_2), MIN_POWER, MAX_POWER)
+}
+
+/// x within bounds, written so that NaN passes.
+#[inline(always)]
+fn clamp(x: f64, low: f64, high: f64) -> f64 {
+    let inside = if x < low { low } else { x };
+    if inside > high { high } else { inside }
+}
+
+/// 2ᵏ (1 + r p(r)), where k stands in the lowest bits of `shifted`.
+#[inline(always)]
+fn scaled(shifted: f64, r: f64, poly: &[f64; 11]) -> f64 {
+    let mut p = poly[0];
     let mut i = 1;
-    while i < POLY.len() {
-        p = fused(p, r, POLY[i]);
+    while i < poly.len() {
+        p = fused(p, r, poly[i]);
         i += 1;
     }
     let y = fused(p, r, 1.0);
-    let y = f64::from_bits(y.to_bits().wrapping_add(shifted.to_bits() << 52));
-    let y = if x < MIN_ARGUMENT { 0.0 } else { y };
-    let y = if x > MAX_ARGUMENT { f64::INFINITY } else { y };
+    f64::from_bits(y.to_bits().wrapping_add(shifted.to_bits() << 52))
+}
+
+/// y, but 0, infinity or NaN where x is below `low`, above `high` or NaN.
+#[inline(always)]
+fn ends(x: f64, y: f64, low: f64, high: f64) -> f64 {
+    let y = if x < low { 0.0 } else { y };
+    let y = if x > high { f64::INFINITY } else { y };
     if x.is_nan() { x } else { y }
 }
