@@ -30,11 +30,14 @@ impl Batches {
             return &self.batch;
         }
         let first = step as u128 * self.batch_size as u128;
-        for i in 0..self.batch_size {
-            let position = first + i as u128;
-            let (epoch, offset) = (position / self.n_data as u128, position % self.n_data as u128);
-            self.shuffle(epoch as u64);
-            self.batch.push(self.order[offset as usize]);
+        let (mut epoch, mut offset) = ((first / self.n_data as u128) as u64, (first % self.n_data as u128) as usize);
+        for _ in 0..self.batch_size {
+            if offset == self.n_data {
+                (epoch, offset) = (epoch + 1, 0);
+            }
+            self.shuffle(epoch);
+            self.batch.push(self.order[offset]);
+            offset += 1;
         }
         &self.batch
     }

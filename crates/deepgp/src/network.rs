@@ -175,6 +175,13 @@ impl Gradient {
     /// [`Parameters::visit`] of `model`.
     pub fn to_free(&self, model: &DeepGp, scale: f64) -> Vec<f64> {
         let mut flat = Vec::with_capacity(model.n_params());
+        self.free_into(model, scale, &mut flat);
+        flat
+    }
+
+    /// The same into existing memory.
+    pub fn free_into(&self, model: &DeepGp, scale: f64, flat: &mut Vec<f64>) {
+        flat.clear();
         for (grad, layer) in self.layers.iter().zip(&model.layers) {
             flat.extend_from_slice(&grad.kernel.params);
             flat.extend_from_slice(grad.kernel.z.as_slice());
@@ -183,8 +190,7 @@ impl Gradient {
             }
         }
         flat.extend_from_slice(&self.likelihood);
-        model.chain_to_free(&mut flat);
+        model.chain_to_free(flat);
         flat.iter_mut().for_each(|g| *g *= scale);
-        flat
     }
 }

@@ -197,6 +197,8 @@ pub struct Trainer<'a> {
     /// The free parameters at the last step that could be evaluated. Factors need no such copy: engines only move them
     /// to definite, finite ones.
     last_good: Vec<f64>,
+    /// Memory for the free parameters of a step.
+    theta: Vec<f64>,
     /// The lowest place so far.
     foothold: Option<Foothold>,
     events: Vec<(usize, Event)>,
@@ -226,6 +228,7 @@ impl<'a> Trainer<'a> {
             ws: Workspace::with_threads(&model, settings.threads),
             adam: Adam::new(theta.len()),
             last_good: theta,
+            theta: Vec::new(),
             foothold: None,
             data: Fingerprint::of(x, y),
             x,
@@ -290,9 +293,15 @@ impl<'a> Trainer<'a> {
     /// All free parameters, the model's then the state's.
     fn theta(&self) -> Vec<f64> {
         let mut theta = Vec::with_capacity(self.free.len());
-        self.model.read_free(&mut theta);
-        self.state.read_free(&mut theta);
+        self.read_theta(&mut theta);
         theta
+    }
+
+    /// The same into existing memory.
+    fn read_theta(&self, theta: &mut Vec<f64>) {
+        theta.clear();
+        self.model.read_free(theta);
+        self.state.read_free(theta);
     }
 
     /// Sets all free parameters.
@@ -306,36 +315,39 @@ impl<'a> Trainer<'a> {
     fn advance(&mut self, share: Option<f64>) -> (f64, f64) {
         let share = (self.step as f64 / self.settings.iterations.max(1) as f64).max(share.unwrap_or(0.0));
         let rate = self.settings.learning_rate * self.settings.schedule.factor(share) * self.learning_scale;
-        let before = self.theta();
+        let mut theta = std::mem::take(&mut self.theta);
+        self.read_theta(&mut theta);
         let batch = Batch::of(self.x, self.y, self.batches.at(self.step));
         self.step += 1;
-        match self.inference.step(&self.model, &mut self.state, batch, &mut self.ws) {
+        let energy = match self.inference.step(&self.model, &mut self.state, batch, &mut self.ws) {
             // Adam would never move again after a square that is not finite.
             Ok(step) if step.is_finite() && step.gradient.iter().all(|g| (g * g).is_finite()) => {
-                let energy = self.accept(step, before.clone(), rate);
-                self.last_good = before;
-                (energy, rate)
+                self.last_good.clone_from(&theta);
+                self.accept(step, &mut theta, rate)
             }
-            Ok(_) => (self.reject("the energy or its gradient is not finite".to_owned()), rate),
-            Err(error) => (self.reject(error.to_string()), rate),
-        }
+            Ok(_) => self.reject("the energy or its gradient is not finite".to_owned()),
+            Err(error) => self.reject(error.to_string()),
+        };
+        self.theta = theta;
+        (energy, rate)
     }
 
     /// Takes Adam's step from the free parameters `theta`; returns the energy.
-    fn accept(&mut self, step: Step, mut theta: Vec<f64>, rate: f64) -> f64 {
-        let Step { energy, mut gradient, events } = step;
-        for (g, moves) in gradient.iter_mut().zip(&self.free) {
+    fn accept(&mut self, mut step: Step, theta: &mut [f64], rate: f64) -> f64 {
+        for (g, moves) in step.gradient.iter_mut().zip(&self.free) {
             if !moves {
                 *g = 0.0;
             }
         }
-        self.adam.step(&mut theta, &gradient, rate);
-        self.set_theta(&theta);
+        self.adam.step(theta, &step.gradient, rate);
+        self.set_theta(theta);
         self.rejections = 0;
         self.learning_scale = (1.05 * self.learning_scale).min(1.0);
+        let energy = step.energy;
         let mean = self.mean_energy.map_or(energy, |mean| mean + ENERGY_MEMORY * (energy - mean));
         self.mean_energy = Some(mean);
-        events.into_iter().for_each(|event| self.note(event));
+        step.events.drain(..).for_each(|event| self.note(event));
+        self.ws.recycle(step);
         self.look_around();
         energy
     }

@@ -1,6 +1,6 @@
 //! The working memory of steps, and what a step computes in it before any engine acts.
 
-use super::{Batch, Event, damping};
+use super::{Batch, Event, Step, damping};
 use crate::error::{Error, Result};
 use crate::gauss::{self, Factor, Moments};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack, Wanted};
@@ -31,6 +31,8 @@ pub struct Workspace {
     /// Per layer and output.
     pub(super) remembered: Vec<Vec<Remembered>>,
     pub(super) gradient: Gradient,
+    /// Memory for the next step's gradient in free parameters.
+    free: Vec<f64>,
 }
 
 impl Workspace {
@@ -59,6 +61,7 @@ impl Workspace {
             root: gauss::PivotScratch::default(),
             remembered: layers.iter().map(|l| vec![Remembered::default(); l.dim_out]).collect(),
             gradient: Gradient::zeros(model),
+            free: Vec::new(),
         }
     }
 
@@ -141,14 +144,21 @@ impl Workspace {
 
     /// From Φ and the sums over points to ∂energy/∂(free parameters), where energy = `scale` · Σ log Z.
     pub(super) fn free_gradient(&mut self, model: &DeepGp, scale: f64) -> Vec<f64> {
-        let Self { context, sums, phi, inducing_scratch, gradient, .. } = self;
+        let Self { context, sums, phi, inducing_scratch, gradient, free, .. } = self;
         for (l, layer) in model.layers().iter().enumerate() {
             let grad = &mut gradient.layers[l];
             grad.clear();
             context.inducing[l].adjoint(layer, &mut phi[l], &sums.layers[l], inducing_scratch, grad);
         }
         gradient.likelihood.clone_from(&sums.likelihood);
-        gradient.to_free(model, scale)
+        let mut out = std::mem::take(free);
+        gradient.free_into(model, scale, &mut out);
+        out
+    }
+
+    /// Takes back the memory of a step that has been looked at, for the next one.
+    pub fn recycle(&mut self, step: Step) {
+        self.free = step.gradient;
     }
 }
 

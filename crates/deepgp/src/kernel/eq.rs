@@ -11,14 +11,15 @@
 use super::eq_jobs::Diagonal;
 use super::eq_sweep;
 use super::{
-    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, row_len, triangle_len, visit_radial,
+    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, Room, check_radial, row_len, triangle_len, visit_radial,
     visit_radial_mut,
 };
 use crate::error::Result;
 use crate::linalg::product::{Left, Part, product};
+use crate::linalg::transpose::mirror;
 use crate::linalg::{Mat, row_dots, sum, tri};
 use crate::param::{Block, BlockMut, Parameters};
-use crate::simd::{Aligned, Job, Lanes, PAD, exp_in_place, run, wide};
+use crate::simd::{Job, Lanes, PAD, exp_in_place, run, wide};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -74,18 +75,22 @@ impl Law for Eq {
     fn gram(&self, tables: &PsiTables, k: &mut Mat) {
         let m = tables.z.rows();
         k.reshape(m, m);
-        let shift = 3.0 * self.signal_var.ln();
-        let mut packed = tables.pairs[..tri::packed_len(m)].to_vec();
-        wide(|| packed.iter_mut().for_each(|t| *t = 2.0 * LN_2 * *t - shift));
-        exp_in_place(&mut packed);
-        tri::unpack(&packed, k);
+        let job = Gram { m, pairs: &tables.pairs, constant: 3.0 * self.signal_var.log2(), out: k.as_mut_slice() };
+        // SAFETY: there are M × M numbers, and a packed triangle with PAD more past its end.
+        unsafe { run(job) };
+        mirror(k, Part::Upper);
     }
 
     fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
         let entries = k_bar.as_mut_slice().iter_mut().zip(k.as_slice());
         wide(|| entries.for_each(|(w, k)| *w *= k));
         grad.params[self.dim_in()] += sum(k_bar.as_slice()) / self.signal_var;
-        self.distance_adjoint(tables, k_bar, 1.0, grad);
+        // The diagonal has no effect, and may be large.
+        (0..k_bar.rows()).for_each(|i| k_bar[(i, i)] = 0.0);
+        let mut moment = std::mem::take(&mut grad.room.moment);
+        product(&mut moment, false, Left::plain(k_bar, Part::Full), (&tables.seen, Part::Full), Part::Full);
+        self.distance_adjoint(tables, &moment, 1.0, grad);
+        grad.room.moment = moment;
     }
 
     /// Sums of W = k̄∘k for `known_adjoint`, with u = W 1 and inputs as seen from the first inducing input:
@@ -165,10 +170,12 @@ impl Law for Eq {
             points.for_each(|(i, point)| *point = z[(i, q)]);
         }
         tables.pairs.resize(tri::packed_len(m) + PAD, 0.0);
+        tables.scales.clear();
+        tables.scales.extend(self.lengthscale.iter().map(|l| 0.5 * LOG2_E.sqrt() / l));
         let job = PairDistances {
             m,
             points: &tables.points,
-            scale: &self.lengthscale.iter().map(|l| 0.5 * LOG2_E.sqrt() / l).collect::<Vec<_>>(),
+            scale: &tables.scales,
             constant: 2.0 * self.signal_var.log2(),
             out: &mut tables.pairs,
         };
@@ -294,19 +301,20 @@ impl Law for Eq {
 
     /// The pair sums are Σ_n F; they reach Z and ℓ through the table −¼ (z_i − z_j)²/ℓ².
     fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
-        let m = tables.z.rows();
         grad.add(&sums.grad);
         if sums.moment.rows() > 0 {
             self.known_adjoint(tables, sums, grad);
         }
-        centres_adjoint(sums, grad);
-        if sums.pairs.is_empty() {
-            return;
+        if !sums.pairs.is_empty() {
+            let mut room = std::mem::take(&mut grad.room);
+            centres_adjoint(sums, &mut room, grad);
+            pair_moment(tables, sums, &mut room);
+            let moment = std::mem::take(&mut room.moment);
+            grad.room = room;
+            // T has half the slope of the exponent of K in r².
+            self.distance_adjoint(tables, &moment, 0.5, grad);
+            grad.room.moment = moment;
         }
-        let mut weights = Mat::zeros(m, m);
-        tri::unpack(&sums.pairs, &mut weights);
-        // T has half the slope of the exponent of K in r².
-        self.distance_adjoint(tables, &mut weights, 0.5, grad);
     }
 }
 
@@ -376,23 +384,21 @@ impl Eq {
         grad.params[dim] += bar.psi0;
     }
 
-    /// Adjoint of s Σ_ij w_ij (−½ r²_ij) for a symmetric W, whose diagonal has no effect and is set to 0.
+    /// Adjoint of s Σ_ij w_ij (−½ r²_ij) for a symmetric W, given its `moment` W [Z, 1], with Z as seen from the first inducing
+    /// input.
     ///
     /// ```text
     /// z̄_i = 2s ((W Z)_i − w_i z_i)/ℓ²      ℓ̄ = 2s (Σ_i w_i z_i² − Σ_i z_i (W Z)_i)/ℓ³       w = W 1
     /// ```
-    fn distance_adjoint(&self, tables: &PsiTables, weights: &mut Mat, scale: f64, grad: &mut KernelGrad) {
+    fn distance_adjoint(&self, tables: &PsiTables, moment: &Mat, scale: f64, grad: &mut KernelGrad) {
         let (m, dim) = (tables.z.rows(), tables.z.cols());
-        (0..m).for_each(|i| weights[(i, i)] = 0.0);
-        let mut moment = Mat::default();
-        product(&mut moment, false, Left::plain(weights, Part::Full), (&tables.seen, Part::Full), Part::Full);
-        let KernelGrad { z: z_bar, params } = grad;
-        let inverse = inverses(&self.lengthscale);
+        let KernelGrad { z: z_bar, params, room } = grad;
+        let inverse = inverses(&self.lengthscale, &mut room.inverse);
         wide(|| {
             for i in 0..m {
                 let (moment, weight) = (&moment.row(i)[..dim], moment[(i, dim)]);
                 let bars = z_bar.row_mut(i).iter_mut().zip(params.iter_mut());
-                let entries = bars.zip(tables.seen.row(i)).zip(moment.iter().zip(&inverse));
+                let entries = bars.zip(tables.seen.row(i)).zip(moment.iter().zip(inverse));
                 entries.for_each(|(((z_bar, l_bar), z), (moment, inv_l))| {
                     let pull = 2.0 * scale * (moment - weight * z) * inv_l * inv_l;
                     *z_bar += pull;
@@ -409,14 +415,15 @@ impl Eq {
     /// ```
     fn known_adjoint(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
         let (m, dim) = (tables.z.rows(), tables.z.cols());
-        let KernelGrad { z: z_bar, params } = grad;
-        let (mut squares, inverse, mut total) = (sums.squares.clone(), inverses(&self.lengthscale), 0.0);
+        let KernelGrad { z: z_bar, params, room } = grad;
+        let (squares, inverse, mut total) = (&mut room.numbers, inverses(&self.lengthscale, &mut room.inverse), 0.0);
+        squares.clone_from(&sums.squares);
         wide(|| {
             for i in 0..m {
                 let (moment, weight) = (&sums.moment.row(i)[..dim], sums.moment[(i, dim)]);
                 total += weight;
                 let bars = z_bar.row_mut(i).iter_mut().zip(squares.iter_mut());
-                let entries = bars.zip(tables.seen.row(i)).zip(moment.iter().zip(&inverse));
+                let entries = bars.zip(tables.seen.row(i)).zip(moment.iter().zip(inverse));
                 entries.for_each(|(((z_bar, square), z), (moment, inv_l))| {
                     let weighted = weight * z;
                     *z_bar += (moment - weighted) * inv_l * inv_l;
@@ -431,9 +438,11 @@ impl Eq {
     }
 }
 
-/// 1/ℓ.
-fn inverses(lengthscale: &[f64]) -> Vec<f64> {
-    lengthscale.iter().map(|l| 1.0 / l).collect()
+/// 1/ℓ, in the given memory.
+fn inverses<'a>(lengthscale: &[f64], room: &'a mut Vec<f64>) -> &'a [f64] {
+    room.clear();
+    room.extend(lengthscale.iter().map(|l| 1.0 / l));
+    room
 }
 
 /// The midpoints of pairs of inducing inputs, as seen from the first, a row a dimension.
@@ -456,16 +465,33 @@ fn fill_midpoints(tables: &mut PsiTables) {
 
 /// The sums of sweeps over points and midpoints as gradients: those of points are −½ of the derivative, those of midpoints −¼,
 /// half of which goes to either end.
-fn centres_adjoint(sums: &PsiSums, grad: &mut KernelGrad) {
+fn centres_adjoint(sums: &PsiSums, room: &mut Room, grad: &mut KernelGrad) {
     let (m, row) = (grad.z.rows(), row_len(grad.z.rows()));
-    let [mut ones, mut columns, mut rows, mut ends] = [(); 4].map(|()| Aligned::zeros(row));
+    let Room { vectors: ones, columns, rows, products: ends, .. } = room;
+    [&mut *ones, &mut *columns, &mut *rows, &mut *ends].into_iter().for_each(|v| v.reserve(row));
     ones[..m].fill(1.0);
     let tables = sums.points.chunks_exact(row).zip(sums.midpoints.chunks_exact(triangle_len(m)));
     for (q, (points, midpoints)) in tables.enumerate() {
-        eq_sweep::multiply(m, (midpoints, Diagonal::Twice), &ones, (&mut columns, &mut rows), &mut ends);
+        eq_sweep::multiply(m, (midpoints, Diagonal::Twice), &ones[..row], (columns, rows), ends);
         for i in 0..m {
             grad.z[(i, q)] -= 2.0 * (points[i] + ends[i]);
         }
+    }
+}
+
+/// W [Z, 1] into `room.moment`, for the packed pair sums W and Z as seen from the first inducing input.
+fn pair_moment(tables: &PsiTables, sums: &PsiSums, room: &mut Room) {
+    let (m, dim) = (tables.z.rows(), tables.z.cols());
+    let (row, count) = (row_len(m), dim + 1);
+    let Room { moment, vectors, columns, rows, products, .. } = room;
+    [&mut *vectors, &mut *columns, &mut *rows, &mut *products].into_iter().for_each(|v| v.reserve(count * row));
+    for (i, seen) in tables.seen.as_slice().chunks_exact(count).enumerate() {
+        seen.iter().enumerate().for_each(|(q, v)| vectors[q * row + i] = *v);
+    }
+    eq_sweep::multiply(m, (&sums.pairs, Diagonal::Once), &vectors[..count * row], (columns, rows), products);
+    moment.reshape(m, count);
+    for (i, moment) in moment.as_mut_slice().chunks_exact_mut(count).enumerate() {
+        moment.iter_mut().enumerate().for_each(|(q, v)| *v = products[q * row + i]);
     }
 }
 
@@ -482,6 +508,35 @@ fn see_from(origin: &[f64], x: &Mat, out: &mut Mat) {
             out[dim] = 1.0;
         }
     });
+}
+
+/// `out = 2^(2 pairs − constant)` in the upper triangle of an M × M matrix, for packed pairs.
+struct Gram<'a> {
+    m: usize,
+    pairs: &'a [f64],
+    constant: f64,
+    out: &'a mut [f64],
+}
+
+impl Job for Gram<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let (m, mut p) = (self.m, 0);
+        for i in 0..m {
+            for j in (i..m).step_by(L::N) {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    let t = L::load(self.pairs.as_ptr().add(p + j - i));
+                    let value = L::exp2(L::mul_sub(L::splat(2.0), t, L::splat(self.constant)));
+                    let out = self.out.as_mut_ptr().add(i * m + j);
+                    if m - j < L::N { L::store_part(out, value, m - j) } else { L::store(out, value) }
+                }
+            }
+            p += m - i;
+        }
+    }
 }
 
 /// `out = constant − Σ_q (z_iq − z_jq)² scale_q²` for the packed pairs i ≤ j. What a vector writes past the end of a row the

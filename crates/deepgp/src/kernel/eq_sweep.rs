@@ -25,6 +25,7 @@ use super::group::GroupBar;
 use super::{Eq, InputBar, Law, PsiSums, PsiTables, row_len, triangle_len};
 use crate::linalg::{Mat, tri};
 use crate::simd::{Aligned, PAD, lane_sum, run, sum, wide};
+use std::cell::Cell;
 use std::f64::consts::LOG2_E;
 
 /// Expectations of a group of points, and working memory.
@@ -139,7 +140,7 @@ impl Shape {
 }
 
 /// Up to so many input and output dimensions a layer is narrow, and its adjoint goes pair by pair; beyond that row by row: see
-/// [`EqSweep::pull`].
+/// [`EqSweep::pull`]. So does that of a layer whose Ψ₂ is so large that tables would be read for a quad of points alone.
 const NARROW: (usize, usize) = (3, 2);
 
 /// Bytes of Ψ₂ that a group may have: about half of a second-level cache.
@@ -150,11 +151,20 @@ pub fn group_size(m: usize) -> usize {
     (GROUP_BYTES / (8 * tri::packed_len(m)) / QUAD * QUAD).clamp(QUAD, 32)
 }
 
+thread_local! {
+    /// What [`known`] needs for a quad of points, kept between calls.
+    static KNOWN: Cell<Option<(Shape, Aligned)>> = const { Cell::new(None) };
+}
+
 /// k(x_n, z_i) = ψ₁ at v = 0 into the rows of `k` (N × M).
 pub(super) fn known(law: &Eq, tables: &PsiTables, x: &Mat, k: &mut Mat) {
     let (m, dim, row) = (tables.z.rows(), law.dim_in(), row_len(tables.z.rows()));
     assert!(tables.points.len() >= dim * row && (k.rows(), k.cols()) == (x.rows(), m), "the tables belong to this law");
-    let (mut shape, zeros) = (Shape::zeros(dim, 1), Aligned::zeros(row));
+    let (mut shape, mut zeros) = KNOWN
+        .take()
+        .filter(|(shape, _)| shape.dim == dim)
+        .unwrap_or_else(|| (Shape::zeros(dim, 1), Aligned::default()));
+    zeros.reserve(row);
     for q in 0..dim {
         shape.kappa[q * QUAD..][..QUAD].fill((0.5 * LOG2_E).sqrt() / law.lengthscale[q]);
     }
@@ -178,6 +188,7 @@ pub(super) fn known(law: &Eq, tables: &PsiTables, x: &Mat, k: &mut Mat) {
         unsafe { run(job) };
         n += points.rows();
     }
+    KNOWN.set(Some((shape, zeros)));
 }
 
 impl EqSweep {
@@ -186,7 +197,8 @@ impl EqSweep {
         assert!(capacity > 0 && m > 0 && dim > 0 && d_out > 0, "sizes are positive");
         let (row, quads) = (row_len(m), capacity.div_ceil(QUAD));
         let n = quads * QUAD;
-        let moments = if dim <= NARROW.0 && d_out <= NARROW.1 { 2 * dim } else { 0 };
+        let is_narrow = dim <= NARROW.0 && d_out <= NARROW.1 && group_size(m) > QUAD;
+        let moments = if is_narrow { 2 * dim } else { 0 };
         Self {
             m,
             dim,
@@ -628,11 +640,14 @@ fn at(dim: usize, g: usize, row: usize) -> usize {
 pub(super) fn multiply(
     m: usize,
     (matrix, diagonal): (&[f64], Diagonal),
-    vectors: &Aligned,
+    vectors: &[f64],
     (columns, rows): (&mut Aligned, &mut Aligned),
     out: &mut [f64],
 ) {
-    assert!(matrix.len() >= triangle_len(m) && columns.len().min(rows.len()) >= vectors.len(), "tables are padded");
+    assert!(
+        matrix.len() >= tri::packed_len(m) + PAD && columns.len().min(rows.len()) >= vectors.len(),
+        "tables are padded"
+    );
     columns[..vectors.len()].fill(0.0);
     let job = PackedProduct {
         m,

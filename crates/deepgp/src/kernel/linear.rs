@@ -122,7 +122,7 @@ impl Law for Linear {
         mut input: InputBar<'_>,
         sums: &mut PsiSums,
     ) {
-        let KernelGrad { z, params } = &mut sums.grad;
+        let KernelGrad { z, params, .. } = &mut sums.grad;
         psi.scratch.resize(2 * tables.z.rows(), 0.0);
         add_psi_adjoint(&self.variance, &tables.z, (mean, var), bar, &mut psi.scratch, &mut input, (z, params));
     }

@@ -42,12 +42,26 @@ pub struct KernelGrad {
     pub z: Mat,
     /// With respect to the kernel's parameters.
     pub params: Vec<f64>,
+    /// Working memory of the adjoints that add to it.
+    pub(crate) room: Room,
+}
+
+/// Working memory that a law keeps from one adjoint to the next.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Room {
+    moment: Mat,
+    numbers: Vec<f64>,
+    inverse: Vec<f64>,
+    vectors: Aligned,
+    columns: Aligned,
+    rows: Aligned,
+    products: Aligned,
 }
 
 impl KernelGrad {
     /// Zeros of the right shape.
     pub fn zeros(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
-        Self { z: Mat::zeros(n_inducing, dim_in), params: vec![0.0; n_params] }
+        Self { z: Mat::zeros(n_inducing, dim_in), params: vec![0.0; n_params], room: Room::default() }
     }
 
     /// Adds another gradient of the same shape.
@@ -73,6 +87,8 @@ pub struct PsiTables {
     pub(crate) midpoints: Aligned,
     /// A law's own numbers for each packed pair i ≤ j, with room for vectors to read past the end.
     pub(crate) pairs: Vec<f64>,
+    /// A law's own numbers for each dimension.
+    pub(crate) scales: Vec<f64>,
     /// The atoms of a law that consists of them.
     pub(crate) atoms: atoms::Atoms,
     /// Variances of the linear parts of a sum, added up; empty if there are none.

@@ -116,7 +116,8 @@ impl Law for Sum {
         for (start, part) in self.placed() {
             part.cross(x, z, &mut term);
             // The part adds to the same Z̄ and to parameters of its own.
-            let mut own = KernelGrad { z: std::mem::take(&mut grad.z), params: vec![0.0; part.n_params()] };
+            let mut own = KernelGrad::zeros(0, 0, part.n_params());
+            std::mem::swap(&mut own.z, &mut grad.z);
             part.cross_adjoint(x, z, &term, k_bar, x_bar.as_deref_mut(), &mut own);
             grad.z = own.z;
             for (g, o) in grad.params[start..].iter_mut().zip(&own.params) {

@@ -6,12 +6,24 @@ use crate::simd::wide;
 use std::ops::{Index, IndexMut};
 
 /// Dense `rows × cols` matrix of `f64`, row by row in one allocation.
-#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Mat {
     rows: usize,
     cols: usize,
     data: Vec<f64>,
+}
+
+impl Clone for Mat {
+    fn clone(&self) -> Self {
+        Self { rows: self.rows, cols: self.cols, data: self.data.clone() }
+    }
+
+    /// Keeps its allocation where it can, which a derived form would not.
+    fn clone_from(&mut self, source: &Self) {
+        (self.rows, self.cols) = (source.rows, source.cols);
+        self.data.clone_from(&source.data);
+    }
 }
 
 /// What a file says a matrix is, before it is believed.

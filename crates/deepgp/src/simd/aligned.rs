@@ -26,6 +26,11 @@ impl Aligned {
             *self = Self::zeros(len);
         }
     }
+
+    /// Makes it at least `len` numbers long; all are zero if it was not.
+    pub(crate) fn reserve(&mut self, len: usize) {
+        self.resize(len.max(self.len));
+    }
 }
 
 impl Deref for Aligned {

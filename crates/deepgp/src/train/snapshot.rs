@@ -144,6 +144,7 @@ impl<'a> Trainer<'a> {
             rejections,
             learning_scale,
             last_good,
+            theta: Vec::new(),
             foothold,
             n_events: n_events.max(events.len()),
             events,
