@@ -8,8 +8,8 @@
 //! ξ_qi = ψ₁ᵢ d_iq v_q/c_q
 //! ```
 
-use super::eq_jobs::Diagonal;
 use super::eq_sweep;
+use super::packed::{Diagonal, multiply};
 use super::{
     InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, Room, check_radial, row_len, triangle_len, visit_radial,
     visit_radial_mut,
@@ -453,10 +453,10 @@ fn fill_midpoints(tables: &mut PsiTables) {
     wide(|| {
         for q in 0..dim {
             let points = &tables.points[q * row..][..m];
-            let (mut p, origin) = (q * packed, 2.0 * points[0]);
+            let (mut p, origin) = (q * packed, points[0]);
             for i in 0..m {
                 let (z_i, pairs) = (points[i] - origin, tables.midpoints[p..p + m - i].iter_mut().zip(&points[i..]));
-                pairs.for_each(|(midpoint, z_j)| *midpoint = 0.5 * (z_i + z_j));
+                pairs.for_each(|(midpoint, z_j)| *midpoint = 0.5 * (z_i + (z_j - origin)));
                 p += m - i;
             }
         }
@@ -472,7 +472,7 @@ fn centres_adjoint(sums: &PsiSums, room: &mut Room, grad: &mut KernelGrad) {
     ones[..m].fill(1.0);
     let tables = sums.points.chunks_exact(row).zip(sums.midpoints.chunks_exact(triangle_len(m)));
     for (q, (points, midpoints)) in tables.enumerate() {
-        eq_sweep::multiply(m, (midpoints, Diagonal::Twice), &ones[..row], (columns, rows), ends);
+        multiply(m, (midpoints, Diagonal::Twice), &ones[..row], (columns, rows), ends);
         for i in 0..m {
             grad.z[(i, q)] -= 2.0 * (points[i] + ends[i]);
         }
@@ -488,7 +488,7 @@ fn pair_moment(tables: &PsiTables, sums: &PsiSums, room: &mut Room) {
     for (i, seen) in tables.seen.as_slice().chunks_exact(count).enumerate() {
         seen.iter().enumerate().for_each(|(q, v)| vectors[q * row + i] = *v);
     }
-    eq_sweep::multiply(m, (&sums.pairs, Diagonal::Once), &vectors[..count * row], (columns, rows), products);
+    multiply(m, (&sums.pairs, Diagonal::Once), &vectors[..count * row], (columns, rows), products);
     moment.reshape(m, count);
     for (i, moment) in moment.as_mut_slice().chunks_exact_mut(count).enumerate() {
         moment.iter_mut().enumerate().for_each(|(q, v)| *v = products[q * row + i]);

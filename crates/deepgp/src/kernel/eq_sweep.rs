@@ -18,10 +18,10 @@
 //! ```
 //! and its sums over pairs are dot products of Ψ₂ with tables,   Σ_p F cᵏ = ½ Σ_d b_d ⟨B_d cᵏ, Ψ₂⟩.
 
-use super::eq_jobs::{
-    Centres, Diagonal, ExpSweep, GatherSweep, LeverSweep, PackedProduct, Points, Pull, QUAD, Rows, Tables, Widths,
-};
+use super::eq_jobs::{Centres, ExpSweep, GatherSweep, LeverSweep, Points, Pull, QUAD, Rows, Tables};
+use super::eq_shape::Shape;
 use super::group::GroupBar;
+use super::packed::{Diagonal, multiply};
 use super::{Eq, InputBar, Law, PsiSums, PsiTables, row_len, triangle_len};
 use crate::linalg::{Mat, tri};
 use crate::simd::{Aligned, PAD, lane_sum, run, sum, wide};
@@ -73,70 +73,6 @@ pub struct EqSweep {
     /// Of one law, ψ₁ or Ψ₂, with F its adjoint, per quad: Σ F, then Σ F (c − m)_q for every dimension, then those of squares.
     point_sums: Vec<f64>,
     zeros: Aligned,
-}
-
-/// What the exponents of the points depend on, as powers of two (see [`Widths`]); and means and inverse widths themselves.
-#[derive(Debug, Clone)]
-struct Shape {
-    base: Vec<f64>,
-    kappa: Vec<f64>,
-    shift: Vec<f64>,
-    mean: Vec<f64>,
-    inverse: Vec<f64>,
-    dim: usize,
-}
-
-impl Shape {
-    fn zeros(dim: usize, quads: usize) -> Self {
-        let n = quads * QUAD;
-        let [kappa, shift, mean, inverse] = [(); 4].map(|()| vec![0.0; dim * n]);
-        Self { base: vec![0.0; n], kappa, shift, mean, inverse, dim }
-    }
-
-    /// For exp(constant − Σ_q (c_q − m_q)²/w_q) Π_q √(ℓ_q²/(ℓ_q² + k v_q)),   w_q = (ℓ_q² + k v_q) · 2/k.
-    ///
-    /// k is the number of kernel values under the expectation: 1 for ψ₁, 2 for Ψ₂. Means are seen from `origin`, or from zero.
-    /// Quads are filled up with copies of the last of the `n` points.
-    fn fill(&mut self, law: &Eq, constant: f64, k: f64, origin: Option<&[f64]>, (mean, var, n): (&Mat, &Mat, usize)) {
-        let last = law.lengthscale.len() - 1;
-        for quad in 0..n.div_ceil(QUAD) {
-            let point: [usize; QUAD] = std::array::from_fn(|g| (quad * QUAD + g).min(n - 1));
-            let (mut ratio, mut base) = ([1.0; QUAD], [constant; QUAD]);
-            for (q, l) in law.lengthscale.iter().enumerate() {
-                let (l2, origin) = (l * l, origin.map_or(0.0, |origin| origin[q]));
-                for g in 0..QUAD {
-                    let (at, spread) = (self.at(quad * QUAD + g, q), l2 + k * var[(point[g], q)]);
-                    let (mean, inverse) = (mean[(point[g], q)] - origin, 0.5 * k / spread);
-                    let kappa = (inverse * LOG2_E).sqrt();
-                    ratio[g] *= l2 / spread;
-                    self.mean[at] = mean;
-                    self.inverse[at] = inverse;
-                    self.kappa[at] = kappa;
-                    self.shift[at] = kappa * mean;
-                    // One logarithm for all dimensions, unless the product could vanish.
-                    if q == last || ratio[g] < 1e-200 {
-                        base[g] += 0.5 * ratio[g].ln();
-                        ratio[g] = 1.0;
-                    }
-                }
-            }
-            self.base[quad * QUAD..][..QUAD].iter_mut().zip(base).for_each(|(out, base)| *out = base * LOG2_E);
-        }
-    }
-
-    fn widths(&self) -> Widths<'_> {
-        Widths { base: &self.base, kappa: &self.kappa, shift: &self.shift }
-    }
-
-    /// Where the numbers of point `g` and dimension `q` stand.
-    fn at(&self, g: usize, q: usize) -> usize {
-        (g / QUAD * self.dim + q) * QUAD + g % QUAD
-    }
-
-    /// 1/w_q of point `g`.
-    fn inverse(&self, g: usize, q: usize) -> f64 {
-        self.inverse[self.at(g, q)]
-    }
 }
 
 /// Up to so many input and output dimensions a layer is narrow, and its adjoint goes pair by pair; beyond that row by row: see
@@ -636,34 +572,6 @@ fn at(dim: usize, g: usize, row: usize) -> usize {
     (g / QUAD * (2 * dim + 1) + row) * QUAD + g % QUAD
 }
 
-/// The products of a packed M × M matrix with vectors, all in rows of [`row_len`]; `parts` are working memory.
-pub(super) fn multiply(
-    m: usize,
-    (matrix, diagonal): (&[f64], Diagonal),
-    vectors: &[f64],
-    (columns, rows): (&mut Aligned, &mut Aligned),
-    out: &mut [f64],
-) {
-    assert!(
-        matrix.len() >= tri::packed_len(m) + PAD && columns.len().min(rows.len()) >= vectors.len(),
-        "tables are padded"
-    );
-    columns[..vectors.len()].fill(0.0);
-    let job = PackedProduct {
-        m,
-        matrix: matrix.as_ptr(),
-        diagonal,
-        count: vectors.len() / row_len(m),
-        vectors: vectors.as_ptr(),
-        columns: columns.as_mut_ptr(),
-        rows: rows.as_mut_ptr(),
-    };
-    // SAFETY: rows have `row_len` numbers and the triangle room past its end; the vectors are zero beyond M.
-    unsafe { run(job) };
-    let parts = out.iter_mut().zip(columns[..vectors.len()].iter().zip(rows.iter()));
-    wide(|| parts.for_each(|(y, (column, row))| *y = column + row));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -684,7 +592,7 @@ mod tests {
 
     fn compare_with_the_plain_law() {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
-        for (m, dim, d_out, n, xi) in [
+        let sizes = [
             (1, 1, 1, 1, true),
             (5, 2, 1, 4, false),
             (8, 1, 2, 3, true),
@@ -697,9 +605,14 @@ mod tests {
             (50, 2, 1, 4, false),
             (20, 5, 2, 6, true),
             (33, 8, 1, 9, false),
-        ] {
+            (185, 2, 1, 5, false),
+        ];
+        // Near zero, and far from it in lengthscales.
+        for ((m, dim, d_out, n, xi), offset) in sizes.map(|s| (s, 0.0)).into_iter().chain([((50, 2, 1, 7, true), 1e3)])
+        {
             let law = Eq { lengthscale: (0..dim).map(|_| 0.5 + rng.random::<f64>()).collect(), signal_var: 1.3 };
-            let (z, mean) = (random(m, dim, &mut rng), random(n, dim, &mut rng));
+            let (mut z, mut mean) = (random(m, dim, &mut rng), random(n, dim, &mut rng));
+            z.as_mut_slice().iter_mut().chain(mean.as_mut_slice()).for_each(|v| *v += offset);
             let var = Mat::from_fn(n, dim, |_, _| 0.1 + rng.random::<f64>());
             let (a, coef) = (random(d_out, m, &mut rng), random(n, d_out, &mut rng));
             let packed = tri::packed_len(m);
@@ -767,5 +680,40 @@ mod tests {
             assert_all_close("z̄", grad.z.as_slice(), plain.z.as_slice(), Tolerance::Rounding);
             assert_all_close("parameters", &grad.params, &plain.params, Tolerance::Rounding);
         }
+    }
+
+    /// Groups of one block leave what blocks of one group leave.
+    #[test]
+    fn groups_of_a_block_add_up() {
+        let (m, dim, n, mut rng) = (20, 2, 6, ChaCha8Rng::seed_from_u64(5));
+        let law = Eq::isotropic(dim, 0.8, 1.3);
+        let (mut tables, packed) = (PsiTables::default(), tri::packed_len(m));
+        law.prepare(&random(m, dim, &mut rng), &mut tables);
+        let groups: [(Mat, Mat, Mat); 3] = std::array::from_fn(|_| {
+            let var = Mat::from_fn(n, dim, |_, _| 0.1 + rng.random::<f64>());
+            (random(n, dim, &mut rng), var, random(n, 1, &mut rng))
+        });
+        let (a, b) = (random(1, m, &mut rng), random(1, packed, &mut rng));
+        let b = [b.as_slice().iter().copied().chain([0.0; PAD]).collect::<Vec<f64>>()];
+        let run = |groups_per_block: usize| {
+            let (mut sweep, mut dots) = (EqSweep::new(n, m, dim, 1, false), Mat::zeros(n, 1));
+            let (mut c, mut sums) = ([vec![0.0; packed + PAD]], PsiSums::zeros(m, dim, dim + 1));
+            for block in groups.chunks(groups_per_block) {
+                for (mean, var, coef) in block {
+                    sweep.forward(&law, &tables, &b, (mean, var, n), &mut dots);
+                    let bars = (&mut Mat::zeros(n, dim), &mut Mat::zeros(n, dim));
+                    let bar = &GroupBar::zeros(n, m, dim, false);
+                    sweep.backward(&law, &tables, (&a, &b), (mean, var, n), (bar, coef), bars, &mut sums);
+                }
+                sweep.end_block(&tables, &b, &mut c, &mut sums);
+            }
+            let mut grad = KernelGrad::zeros(m, dim, dim + 1);
+            law.finish(&tables, &sums, &mut grad);
+            (c, grad)
+        };
+        let ((c, grad), (c_of_three, grad_of_three)) = (run(1), run(3));
+        assert_all_close("C̄", &c_of_three[0], &c[0], Tolerance::Rounding);
+        assert_all_close("z̄", grad_of_three.z.as_slice(), grad.z.as_slice(), Tolerance::Rounding);
+        assert_all_close("parameters", &grad_of_three.params, &grad.params, Tolerance::Rounding);
     }
 }

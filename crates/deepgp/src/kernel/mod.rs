@@ -15,10 +15,12 @@
 mod atoms;
 mod eq;
 mod eq_jobs;
+mod eq_shape;
 mod eq_sweep;
 pub(crate) mod group;
 mod linear;
 mod matern;
+mod packed;
 mod quadrature;
 mod spectral_mixture;
 mod sum;
