@@ -8,7 +8,7 @@
 //! ξ_qi = ψ₁ᵢ d_iq v_q/c_q
 //! ```
 
-use super::eq_sweep;
+use super::eq_known::known;
 use super::packed::{Diagonal, multiply};
 use super::{
     InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, Room, check_radial, row_len, triangle_len, visit_radial,
@@ -68,7 +68,7 @@ impl Law for Eq {
     fn cross_prepared(&self, tables: &PsiTables, x: &Mat, k: &mut Mat) {
         assert_eq!(x.cols(), self.dim_in(), "inputs have as many columns as there are lengthscales");
         k.reshape(x.rows(), tables.z.rows());
-        eq_sweep::known(self, tables, x, k);
+        known(self, tables, x, k);
     }
 
     /// From the pair table T = −¼ r² + 2 log s²: k = exp(2T − 3 log s²). The table holds T/ln 2.
@@ -87,10 +87,9 @@ impl Law for Eq {
         grad.params[self.dim_in()] += sum(k_bar.as_slice()) / self.signal_var;
         // The diagonal has no effect, and may be large.
         (0..k_bar.rows()).for_each(|i| k_bar[(i, i)] = 0.0);
-        let mut moment = std::mem::take(&mut grad.room.moment);
-        product(&mut moment, false, Left::plain(k_bar, Part::Full), (&tables.seen, Part::Full), Part::Full);
-        self.distance_adjoint(tables, &moment, 1.0, grad);
-        grad.room.moment = moment;
+        let (weights, seen) = (Left::plain(k_bar, Part::Full), (&tables.seen, Part::Full));
+        product(&mut grad.room.moment, false, weights, seen, Part::Full);
+        self.distance_adjoint(tables, 1.0, grad);
     }
 
     /// Sums of W = k̄∘k for `known_adjoint`, with u = W 1 and inputs as seen from the first inducing input:
@@ -306,14 +305,10 @@ impl Law for Eq {
             self.known_adjoint(tables, sums, grad);
         }
         if !sums.pairs.is_empty() {
-            let mut room = std::mem::take(&mut grad.room);
-            centres_adjoint(sums, &mut room, grad);
-            pair_moment(tables, sums, &mut room);
-            let moment = std::mem::take(&mut room.moment);
-            grad.room = room;
+            centres_adjoint(sums, grad);
+            pair_moment(tables, sums, &mut grad.room);
             // T has half the slope of the exponent of K in r².
-            self.distance_adjoint(tables, &moment, 0.5, grad);
-            grad.room.moment = moment;
+            self.distance_adjoint(tables, 0.5, grad);
         }
     }
 }
@@ -384,15 +379,16 @@ impl Eq {
         grad.params[dim] += bar.psi0;
     }
 
-    /// Adjoint of s Σ_ij w_ij (−½ r²_ij) for a symmetric W, given its `moment` W [Z, 1], with Z as seen from the first inducing
-    /// input.
+    /// Adjoint of s Σ_ij w_ij (−½ r²_ij) for a symmetric W, whose moment W [Z, 1], with Z as seen from the first inducing input,
+    /// stands in the room of `grad`.
     ///
     /// ```text
     /// z̄_i = 2s ((W Z)_i − w_i z_i)/ℓ²      ℓ̄ = 2s (Σ_i w_i z_i² − Σ_i z_i (W Z)_i)/ℓ³       w = W 1
     /// ```
-    fn distance_adjoint(&self, tables: &PsiTables, moment: &Mat, scale: f64, grad: &mut KernelGrad) {
+    fn distance_adjoint(&self, tables: &PsiTables, scale: f64, grad: &mut KernelGrad) {
         let (m, dim) = (tables.z.rows(), tables.z.cols());
         let KernelGrad { z: z_bar, params, room } = grad;
+        let moment = &room.moment;
         let inverse = inverses(&self.lengthscale, &mut room.inverse);
         wide(|| {
             for i in 0..m {
@@ -465,16 +461,17 @@ fn fill_midpoints(tables: &mut PsiTables) {
 
 /// The sums of sweeps over points and midpoints as gradients: those of points are −½ of the derivative, those of midpoints −¼,
 /// half of which goes to either end.
-fn centres_adjoint(sums: &PsiSums, room: &mut Room, grad: &mut KernelGrad) {
-    let (m, row) = (grad.z.rows(), row_len(grad.z.rows()));
+fn centres_adjoint(sums: &PsiSums, grad: &mut KernelGrad) {
+    let KernelGrad { z: z_bar, room, .. } = grad;
+    let (m, row) = (z_bar.rows(), row_len(z_bar.rows()));
+    room.expect_vectors(row);
     let Room { vectors: ones, columns, rows, products: ends, .. } = room;
-    [&mut *ones, &mut *columns, &mut *rows, &mut *ends].into_iter().for_each(|v| v.reserve(row));
     ones[..m].fill(1.0);
     let tables = sums.points.chunks_exact(row).zip(sums.midpoints.chunks_exact(triangle_len(m)));
     for (q, (points, midpoints)) in tables.enumerate() {
         multiply(m, (midpoints, Diagonal::Twice), &ones[..row], (columns, rows), ends);
         for i in 0..m {
-            grad.z[(i, q)] -= 2.0 * (points[i] + ends[i]);
+            z_bar[(i, q)] -= 2.0 * (points[i] + ends[i]);
         }
     }
 }
@@ -483,8 +480,8 @@ fn centres_adjoint(sums: &PsiSums, room: &mut Room, grad: &mut KernelGrad) {
 fn pair_moment(tables: &PsiTables, sums: &PsiSums, room: &mut Room) {
     let (m, dim) = (tables.z.rows(), tables.z.cols());
     let (row, count) = (row_len(m), dim + 1);
+    room.expect_vectors(count * row);
     let Room { moment, vectors, columns, rows, products, .. } = room;
-    [&mut *vectors, &mut *columns, &mut *rows, &mut *products].into_iter().for_each(|v| v.reserve(count * row));
     for (i, seen) in tables.seen.as_slice().chunks_exact(count).enumerate() {
         seen.iter().enumerate().for_each(|(q, v)| vectors[q * row + i] = *v);
     }
@@ -510,6 +507,12 @@ fn see_from(origin: &[f64], x: &Mat, out: &mut Mat) {
     });
 }
 
+/// Where the vectors of a packed triangle begin, row by row: the first pair (i, j) of each, and its place.
+#[inline(always)]
+fn packed_vectors(m: usize, lanes: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+    (0..m).flat_map(move |i| (i..m).step_by(lanes).map(move |j| (i, j, tri::row_start(m, i) + j - i)))
+}
+
 /// `out = 2^(2 pairs − constant)` in the upper triangle of an M × M matrix, for packed pairs.
 struct Gram<'a> {
     m: usize,
@@ -523,18 +526,15 @@ impl Job for Gram<'_> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let (m, mut p) = (self.m, 0);
-        for i in 0..m {
-            for j in (i..m).step_by(L::N) {
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    let t = L::load(self.pairs.as_ptr().add(p + j - i));
-                    let value = L::exp2(L::mul_sub(L::splat(2.0), t, L::splat(self.constant)));
-                    let out = self.out.as_mut_ptr().add(i * m + j);
-                    if m - j < L::N { L::store_part(out, value, m - j) } else { L::store(out, value) }
-                }
+        let m = self.m;
+        for (i, j, p) in packed_vectors(m, L::N) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let t = L::load(self.pairs.as_ptr().add(p));
+                let value = L::exp2(L::mul_sub(L::splat(2.0), t, L::splat(self.constant)));
+                let out = self.out.as_mut_ptr().add(i * m + j);
+                if m - j < L::N { L::store_part(out, value, m - j) } else { L::store(out, value) }
             }
-            p += m - i;
         }
     }
 }
@@ -554,22 +554,18 @@ impl Job for PairDistances<'_> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let (m, row) = (self.m, row_len(self.m));
-        let mut p = 0;
-        for i in 0..m {
-            for j in (i..m).step_by(L::N) {
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    let mut exponent = L::splat(self.constant);
-                    for (q, scale) in self.scale.iter().enumerate() {
-                        let z = self.points.as_ptr().add(q * row);
-                        let diff = L::mul(L::splat(*scale), L::sub(L::splat(*z.add(i)), L::load(z.add(j))));
-                        exponent = L::neg_mul_add(diff, diff, exponent);
-                    }
-                    L::store(self.out.as_mut_ptr().add(p + j - i), exponent);
+        let row = row_len(self.m);
+        for (i, j, p) in packed_vectors(self.m, L::N) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let mut exponent = L::splat(self.constant);
+                for (q, scale) in self.scale.iter().enumerate() {
+                    let z = self.points.as_ptr().add(q * row);
+                    let diff = L::mul(L::splat(*scale), L::sub(L::splat(*z.add(i)), L::load(z.add(j))));
+                    exponent = L::neg_mul_add(diff, diff, exponent);
                 }
+                L::store(self.out.as_mut_ptr().add(p), exponent);
             }
-            p += m - i;
         }
     }
 }

@@ -10,6 +10,11 @@ use std::ops::Range;
 
 /// Points in registers together.
 pub(super) const QUAD: usize = 4;
+/// Where point `g` has its number in row `row` of tables that have `rows` rows of [`QUAD`] numbers a quad.
+pub(super) const fn place(rows: usize, row: usize, g: usize) -> usize {
+    (g / QUAD * rows + row) * QUAD + g % QUAD
+}
+
 /// Centres that are done for all points before the next.
 const STRIP: usize = 256;
 

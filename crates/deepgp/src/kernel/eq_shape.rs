@@ -1,7 +1,7 @@
 //! The widths and means of a few points' Gaussians ψ₁ or Ψ₂, as the sweeps over centres need them.
 
 use super::Eq;
-use super::eq_jobs::{QUAD, Widths};
+use super::eq_jobs::{QUAD, Widths, place};
 use crate::linalg::Mat;
 use std::f64::consts::LOG2_E;
 
@@ -67,7 +67,7 @@ impl Shape {
 
     /// Where the numbers of point `g` and dimension `q` stand.
     pub(super) fn at(&self, g: usize, q: usize) -> usize {
-        (g / QUAD * self.dim + q) * QUAD + g % QUAD
+        place(self.dim, q, g)
     }
 
     /// 1/w_q of point `g`.

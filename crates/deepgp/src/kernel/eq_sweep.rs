@@ -18,15 +18,13 @@
 //! ```
 //! and its sums over pairs are dot products of Ψ₂ with tables,   Σ_p F cᵏ = ½ Σ_d b_d ⟨B_d cᵏ, Ψ₂⟩.
 
-use super::eq_jobs::{Centres, ExpSweep, GatherSweep, LeverSweep, Points, Pull, QUAD, Rows, Tables};
+use super::eq_jobs::{Centres, ExpSweep, GatherSweep, LeverSweep, Points, Pull, QUAD, Rows, Tables, place};
 use super::eq_shape::Shape;
 use super::group::GroupBar;
 use super::packed::{Diagonal, multiply};
 use super::{Eq, InputBar, Law, PsiSums, PsiTables, row_len, triangle_len};
 use crate::linalg::{Mat, tri};
 use crate::simd::{Aligned, PAD, lane_sum, run, sum, wide};
-use std::cell::Cell;
-use std::f64::consts::LOG2_E;
 
 /// Expectations of a group of points, and working memory.
 #[derive(Debug, Clone)]
@@ -85,46 +83,6 @@ const GROUP_BYTES: usize = 1 << 20;
 /// How many points are best taken together by a layer with M inducing inputs: a multiple of four.
 pub fn group_size(m: usize) -> usize {
     (GROUP_BYTES / (8 * tri::packed_len(m)) / QUAD * QUAD).clamp(QUAD, 32)
-}
-
-thread_local! {
-    /// What [`known`] needs for a quad of points, kept between calls.
-    static KNOWN: Cell<Option<(Shape, Aligned)>> = const { Cell::new(None) };
-}
-
-/// k(x_n, z_i) = ψ₁ at v = 0 into the rows of `k` (N × M).
-pub(super) fn known(law: &Eq, tables: &PsiTables, x: &Mat, k: &mut Mat) {
-    let (m, dim, row) = (tables.z.rows(), law.dim_in(), row_len(tables.z.rows()));
-    assert!(tables.points.len() >= dim * row && (k.rows(), k.cols()) == (x.rows(), m), "the tables belong to this law");
-    let (mut shape, mut zeros) = KNOWN
-        .take()
-        .filter(|(shape, _)| shape.dim == dim)
-        .unwrap_or_else(|| (Shape::zeros(dim, 1), Aligned::default()));
-    zeros.reserve(row);
-    for q in 0..dim {
-        shape.kappa[q * QUAD..][..QUAD].fill((0.5 * LOG2_E).sqrt() / law.lengthscale[q]);
-    }
-    shape.base.fill(law.signal_var.log2());
-    let mut n = 0;
-    while n < x.rows() {
-        let points = if x.rows() - n < QUAD { Points::One } else { Points::Quads(1) };
-        for (i, (shift, kappa)) in shape.shift.iter_mut().zip(&shape.kappa).enumerate() {
-            *shift = kappa * x[(n + (i % QUAD).min(points.rows() - 1), i / QUAD)];
-        }
-        let job = ExpSweep {
-            points,
-            centres: Centres { at: tables.points.as_ptr(), stride: row, len: m, dim },
-            widths: shape.widths(),
-            table: zeros.as_ptr(),
-            out: Rows { at: k.row_mut(n).as_mut_ptr(), stride: m },
-            weights: &[],
-            dots: &mut [],
-        };
-        // SAFETY: tables have room past their ends; as many rows of M numbers as there are points begin at row n.
-        unsafe { run(job) };
-        n += points.rows();
-    }
-    KNOWN.set(Some((shape, zeros)));
 }
 
 impl EqSweep {
@@ -243,7 +201,7 @@ impl EqSweep {
         unsafe { run(of_psi2) };
         for g in 0..n {
             for d in 0..d_out {
-                dots[(g, d)] = self.dots[(g / QUAD * d_out + d) * QUAD + g % QUAD];
+                dots[(g, d)] = self.dots[place(d_out, d, g)];
             }
             if !self.xi.is_empty() {
                 self.fill_xi(law, tables, g, mean.row(g), var.row(g));
@@ -337,7 +295,7 @@ impl EqSweep {
         for g in 0..n {
             for d in 0..d_out {
                 let half_b = 0.5 * coef[(g, d)];
-                let at = |t: usize| ((g / QUAD * d_out + d) * per_output + t) * QUAD + g % QUAD;
+                let at = |t: usize| place(d_out * per_output, d * per_output + t, g);
                 self.coef[at(0)] = half_b;
                 for q in (0..dim).filter(|_| is_narrow) {
                     let (weight, mean) =
@@ -410,19 +368,19 @@ impl EqSweep {
 
     /// The sums of a narrow layer's point over pairs, from the moments of F about the origin of the midpoints.
     fn moments(&mut self, g: usize, coef: &[f64]) {
-        let (dim, d_out, quad, lane) = (self.dim, self.d_out, g / QUAD, g % QUAD);
+        let (dim, d_out) = (self.dim, self.d_out);
         let half_b = |d: usize| 0.5 * coef[d];
-        let total: f64 = (0..d_out).map(|d| half_b(d) * self.dots[(quad * d_out + d) * QUAD + lane]).sum();
-        self.point_sums[at(dim, g, 0)] = total;
+        let total: f64 = (0..d_out).map(|d| half_b(d) * self.dots[place(d_out, d, g)]).sum();
+        self.set_sum(g, 0, total);
         for q in 0..dim {
             let moment = |t: usize| -> f64 {
-                let row = |d: usize| (quad * d_out + d) * 2 * dim + t;
-                (0..d_out).map(|d| half_b(d) * self.moment_dots[row(d) * QUAD + lane]).sum()
+                let dot = |d: usize| self.moment_dots[place(2 * dim * d_out, 2 * dim * d + t, g)];
+                (0..d_out).map(|d| half_b(d) * dot(d)).sum()
             };
             let (first, second, mean) = (moment(q), moment(dim + q), self.of_psi2.mean[self.of_psi2.at(g, q)]);
             let about_mean = first - mean * total;
-            self.point_sums[at(dim, g, 1 + q)] = about_mean;
-            self.point_sums[at(dim, g, 1 + dim + q)] = second - mean * (first + about_mean);
+            self.set_sum(g, 1 + q, about_mean);
+            self.set_sum(g, 1 + dim + q, second - mean * (first + about_mean));
         }
     }
 
@@ -471,7 +429,7 @@ impl EqSweep {
         }
         let (parts, triangle) = ((&mut self.columns, &mut self.rows), &self.psi2[g * triangle_len(m)..]);
         multiply(m, (triangle, Diagonal::Twice), &self.levers, parts, &mut self.f_levers);
-        self.point_sums[at(dim, g, 0)] = 0.5 * sum(&self.f_levers[..m]);
+        self.set_sum(g, 0, 0.5 * sum(&self.f_levers[..m]));
         for q in 0..dim {
             let (r, f) = self.f_levers.split_at(row);
             let job = Pull {
@@ -484,8 +442,8 @@ impl EqSweep {
             };
             // SAFETY: every row has `row_len` numbers.
             let [first, second] = unsafe { run(job) };
-            self.point_sums[at(dim, g, 1 + q)] = 0.25 * first;
-            self.point_sums[at(dim, g, 1 + dim + q)] = 0.25 * second;
+            self.set_sum(g, 1 + q, 0.25 * first);
+            self.set_sum(g, 1 + dim + q, 0.25 * second);
         }
     }
 
@@ -527,7 +485,11 @@ impl EqSweep {
 
     /// Row `row` of the sums of point `g`.
     fn sums_of(&self, g: usize, row: usize) -> f64 {
-        self.point_sums[at(self.dim, g, row)]
+        self.point_sums[place(2 * self.dim + 1, row, g)]
+    }
+
+    fn set_sum(&mut self, g: usize, row: usize, value: f64) {
+        self.point_sums[place(2 * self.dim + 1, row, g)] = value;
     }
 
     /// What ξ = ψ₁ d v/c adds beside its share in ω. With δ = ξ̄ ψ₁:
@@ -565,11 +527,6 @@ impl EqSweep {
             sums.grad.params[q] -= 2.0 * lever * v * l / (c * c);
         }
     }
-}
-
-/// Where row `row` of the sums of point `g` stands.
-fn at(dim: usize, g: usize, row: usize) -> usize {
-    (g / QUAD * (2 * dim + 1) + row) * QUAD + g % QUAD
 }
 
 #[cfg(test)]

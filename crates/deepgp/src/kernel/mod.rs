@@ -15,6 +15,7 @@
 mod atoms;
 mod eq;
 mod eq_jobs;
+mod eq_known;
 mod eq_shape;
 mod eq_sweep;
 pub(crate) mod group;
@@ -51,13 +52,25 @@ pub struct KernelGrad {
 /// Working memory that a law keeps from one adjoint to the next.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Room {
+    /// Sums over pairs of inducing inputs, M × (D + 1).
     moment: Mat,
+    /// A number per dimension.
     numbers: Vec<f64>,
+    /// 1/ℓ.
     inverse: Vec<f64>,
+    /// Vectors to be multiplied by a packed matrix, the two parts of the products, and the products.
     vectors: Aligned,
     columns: Aligned,
     rows: Aligned,
     products: Aligned,
+}
+
+impl Room {
+    /// Makes vectors and products at least so long.
+    fn expect_vectors(&mut self, len: usize) {
+        let Self { vectors, columns, rows, products, .. } = self;
+        [vectors, columns, rows, products].into_iter().for_each(|v| v.expect(len));
+    }
 }
 
 impl KernelGrad {

@@ -28,7 +28,7 @@ impl Aligned {
     }
 
     /// Makes it at least `len` numbers long; all are zero if it was not.
-    pub(crate) fn reserve(&mut self, len: usize) {
+    pub(crate) fn expect(&mut self, len: usize) {
         self.resize(len.max(self.len));
     }
 }
