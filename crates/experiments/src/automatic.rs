@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::log::Log;
 use crate::pool;
 use crate::record::{Automatic, Course, Key, Line, Run, RunResult};
+use crate::results::Results;
 use crate::run::baseline_scores;
 use crate::study::{Execute, Progress, Shard};
 use crate::task::{Parts, Task, TaskData};
@@ -84,11 +85,29 @@ impl Execute for AutoStudy {
             watch(Progress { done, total, found, line: Some(&line) });
             Ok(())
         })?;
+        for line in self.low_splits(data, log)? {
+            log.append(&line)?;
+            watch(Progress { done: done.load(Ordering::Relaxed), total, found, line: Some(&line) });
+        }
         Ok(!stop.load(Ordering::Relaxed))
     }
 }
 
 impl AutoStudy {
+    /// What is to be said of splits far below the others, of tasks that the log has all splits of, unless it says so already.
+    fn low_splits(&self, data: &[TaskData], log: &Log) -> Result<Vec<Line>> {
+        let (results, mut lines) = (Results::of(log.read()?)?, Vec::new());
+        let Ok(study) = results.study(&self.name) else { return Ok(lines) };
+        for (task, data) in self.tasks.iter().zip(data) {
+            for (variant, _) in ENTRANTS {
+                let is_whole = study.runs(&task.name, variant).is_some_and(|runs| runs.count() == data.splits.len());
+                let far = if is_whole { study.far_below(&task.name, variant) } else { Vec::new() };
+                lines.extend(far.into_iter().map(Line::FarBelow).filter(|line| log.find(line).is_none()));
+            }
+        }
+        Ok(lines)
+    }
+
     /// Every run with the number of its task: split by split, so that a study which is cut short has some of every task.
     fn keys(&self, data: &[TaskData]) -> Vec<(usize, Key)> {
         let most = data.iter().map(|data| data.splits.len()).max().unwrap_or(0);

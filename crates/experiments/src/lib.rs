@@ -7,6 +7,7 @@
 pub mod automatic;
 mod circumstances;
 mod error;
+mod far_below;
 mod log;
 mod metric;
 mod pool;

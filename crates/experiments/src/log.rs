@@ -30,13 +30,14 @@ pub struct Log {
     file: Mutex<File>,
 }
 
-/// Runs, searches and choices of the same name are different things.
+/// Lines of different kinds with the same name are different things.
 fn place(line: &Line) -> (u8, Key) {
     match line {
         Line::Run(run) => (0, run.key.clone()),
         Line::Search(search) => (1, search.key.clone()),
         // There is one choice a task, whatever was chosen.
         Line::Choice(choice) => (2, Key { variant: String::new(), ..choice.key.clone() }),
+        Line::FarBelow(far) => (3, far.key.clone()),
     }
 }
 
@@ -69,6 +70,14 @@ impl Log {
         file.set_len(whole).map_err(fault)?;
         file.seek(SeekFrom::End(0)).map_err(fault)?;
         Ok(Self { path: path.into(), old, file: Mutex::new(file) })
+    }
+
+    /// Everything in the file, with what was added to it.
+    ///
+    /// # Errors
+    /// What [`read_records`] says.
+    pub fn read(&self) -> Result<Vec<Line>> {
+        read_records(&self.path)
     }
 
     /// The record that the file had when it was opened of what `wanted` is a record of.

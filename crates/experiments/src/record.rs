@@ -16,6 +16,20 @@ pub enum Line {
     Search(Search),
     /// One of several variants was chosen.
     Choice(Choice),
+    /// A split ended far below the others.
+    FarBelow(FarBelow),
+}
+
+impl Line {
+    /// What it is a record of.
+    pub fn key(&self) -> &Key {
+        match self {
+            Line::Run(run) => &run.key,
+            Line::Search(search) => &search.key,
+            Line::Choice(choice) => &choice.key,
+            Line::FarBelow(far) => &far.key,
+        }
+    }
 }
 
 /// What identifies a run.
@@ -184,4 +198,24 @@ pub struct Choice {
     pub criterion: Criterion,
     /// All candidates with their losses, in order.
     pub candidates: Vec<(String, f64)>,
+}
+
+/// A run whose log density is far below that of the other splits of its task, said when all splits are there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FarBelow {
+    /// The run.
+    #[serde(flatten)]
+    pub key: Key,
+    /// Its mean log density.
+    pub mean_log_density: f64,
+    /// The median over splits.
+    pub median: f64,
+    /// How many median absolute deviations it is below that.
+    pub deviations: f64,
+    /// How many standard errors it is below what the rows that it was judged by in training led to expect, if there were any:
+    /// of a bad fit one would not expect much, so that a large number says that the test rows are unlike those of training, or
+    /// that the model claims too much.
+    pub standard_errors: Option<f64>,
+    /// How many deviations other variants are below their medians on the same split: a hard split is hard for them as well.
+    pub others: Vec<(String, f64)>,
 }

@@ -105,13 +105,9 @@ impl Results {
 
     /// Adds a record. The same result again, as overlapping files have it, is passed over; another result is an error.
     fn add(&mut self, line: Line) -> std::result::Result<(), Key> {
-        let key = match &line {
-            Line::Run(run) => &run.key,
-            Line::Search(search) => &search.key,
-            Line::Choice(choice) => &choice.key,
-        };
-        let place = self.studies.iter().position(|s| s.name == key.study).unwrap_or_else(|| {
-            self.studies.push(StudyResults { name: key.study.clone(), ..StudyResults::default() });
+        let name = &line.key().study;
+        let place = self.studies.iter().position(|study| study.name == *name).unwrap_or_else(|| {
+            self.studies.push(StudyResults { name: name.clone(), ..StudyResults::default() });
             self.studies.len() - 1
         });
         let study = &mut self.studies[place];
@@ -135,6 +131,8 @@ impl Results {
                 Some(old) if *old == choice => {}
                 Some(_) => return Err(choice.key),
             },
+            // It follows from the runs and is made of them again: `StudyResults::far_below`.
+            Line::FarBelow(_) => {}
         }
         Ok(())
     }

@@ -4,15 +4,21 @@ mod common;
 
 use common::{lines, noise, paper, run, variant};
 use deepgp::infer::Engine;
+use deepgp::linalg::Mat;
+use deepgp_experiments::automatic::AutoStudy;
 use deepgp_experiments::present::{
     AnyColumn, Block, Options, ScoreTable, Sources, Spread, Table, aggregate, blocks, depth, engines, fill, fragment,
     frontier, page, score_table, search_trace, text, troubles, versus_table,
 };
-use deepgp_experiments::record::Line;
+use deepgp_experiments::record::{Automatic, Line};
 use deepgp_experiments::stats::Verdict;
-use deepgp_experiments::{Error, Metric, Published, Results, average_ranks, ranks};
+use deepgp_experiments::{
+    Error, Execute, Log, Metric, Published, Results, Shard, Task, TaskData, average_ranks, ranks,
+};
+use deepgp_model::Judged;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 const GP: &str = "[GP, 50]";
 const ONE: &str = "[DGP, 1, 50]";
@@ -134,6 +140,59 @@ fn splits_far_below_the_others_are_named() {
     );
     // Four splits are too few to say what is far.
     assert!(told(4).contains("below the median: 0 of 4"), "{}", told(4));
+}
+
+#[test]
+fn the_automatic_mode_says_which_splits_are_far_below() {
+    let folder = std::env::temp_dir().join(format!("deepgp-far-{}", std::process::id()));
+    let path = folder.join("r.jsonl");
+    let judged = Judged { rows: 90, mean_log_density: -2.05, std: 0.6 };
+    let finished = |variant: &str, split: usize, density: f64, judged: Option<Judged>| {
+        let mut run = run("auto", "t", &common::variant("gp", 50, None), split, Some((3.0, density)));
+        run.key.variant = variant.into();
+        run.automatic = Some(Automatic { effort: 1.0, seed: 0, judged, tried: Vec::new() });
+        Line::Run(run)
+    };
+    let log = Log::open(&path).expect("a folder of our own");
+    for (split, density) in [-2.0, -2.1, -1.9, -2.1, -1.9, -2.35, -1.65].into_iter().enumerate() {
+        log.append(&finished("[auto]", split, density, Some(judged))).expect("a line");
+        // Split 5 is two deviations below for the exact GP; the last split's other exact GP is not there yet.
+        log.append(&finished("[exact GP]", split, 2.0 * density + if split == 5 { 0.3 } else { 0.0 }, None))
+            .expect("a line");
+        if split < 6 {
+            log.append(&finished("[exact GP, Matérn 3/2]", split, density, None)).expect("a line");
+        }
+    }
+    drop(log);
+    let n = 14;
+    let column = Mat::from_fn(n, 1, |row, _| (row as f64).sin());
+    let data = TaskData { x: column.clone(), y: column, splits: (0..7).map(|split| vec![split]).collect() };
+    let study = AutoStudy {
+        name: "auto".into(),
+        tasks: vec![Task { name: "t".into(), dataset: "t".into(), target: 0 }],
+        splits: Some((0..6).collect()),
+        effort: 1.0,
+        seed: 0,
+        shard: Shard::default(),
+    };
+    // Runs that are there are not done again; what is said of them is said once.
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        let log = Log::open(&path).expect("a record");
+        let all = study.execute(std::slice::from_ref(&data), &log, 1, &AtomicBool::new(false), &|_| ());
+        assert!(all.expect("nothing to run"));
+        told = log.read().expect("records");
+        told.retain(|line| matches!(line, Line::FarBelow(_)));
+    }
+    let [Line::FarBelow(far)] = told.as_slice() else { panic!("{told:#?}") };
+    assert_eq!(far.key, common::key("auto", "t", "[auto]", 5));
+    assert_eq!((far.mean_log_density, far.median), (-2.35, -2.0));
+    // 0.35/0.1 deviations; 0.3/(0.6 √(1/10 + 1/90)) = 0.3/0.2 standard errors; the exact GP at −4.4 around −4, with 0.2.
+    let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+    assert!(close(far.deviations, 3.5) && far.standard_errors.is_some_and(|errors| close(errors, 1.5)), "{far:#?}");
+    let others = |name: &str| far.others.iter().find(|(variant, _)| variant == name).map(|(_, deviations)| *deviations);
+    assert!(others("[exact GP]").is_some_and(|deviations| close(deviations, 2.0)), "{far:#?}");
+    std::fs::remove_dir_all(folder).expect("a folder of our own");
 }
 
 #[test]

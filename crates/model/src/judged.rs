@@ -34,9 +34,14 @@ impl Judged {
         self.std * (1.0 / rows as f64 + 1.0 / self.rows as f64).sqrt()
     }
 
+    /// How many of these standard errors the mean log density of so many new rows is below what is expected of them.
+    pub fn standard_errors_below(&self, rows: usize, mean_log_density: f64) -> f64 {
+        (self.mean_log_density - mean_log_density) / self.error(rows)
+    }
+
     /// Whether so many new rows with this mean log density are less likely than they should be.
     pub fn is_surprised(&self, rows: usize, mean_log_density: f64) -> bool {
-        mean_log_density < self.mean_log_density - SURPRISING * self.error(rows)
+        self.standard_errors_below(rows, mean_log_density) > SURPRISING
     }
 }
 

@@ -112,5 +112,12 @@ fn told(line: &Line) -> String {
             format!("{} {}: learning rate {rate} after {} trials", key.task, key.variant, search.trials.len())
         }
         Line::Choice(choice) => format!("{}: {} was chosen", choice.key.task, choice.key.variant),
+        Line::FarBelow(far) => {
+            let (key, by) = (&far.key, number(far.deviations));
+            format!(
+                "{} {} split {}: {by} median absolute deviations below the median",
+                key.task, key.variant, key.split
+            )
+        }
     }
 }

@@ -2,17 +2,14 @@
 
 use super::numbers::short;
 use super::{Block, MOST_COLUMNS, Table};
-use crate::record::Run;
+use crate::far_below::FAR;
+use crate::record::{FarBelow, Run};
 use crate::results::StudyResults;
-use crate::stats::{Summary, median_deviation};
 use deepgp_report::plot::number;
 use std::collections::BTreeMap;
 
 /// Most things of a list that are named one by one.
 const MOST_ITEMS: usize = 40;
-/// Median absolute deviations below the median log density at which a split is far below the others; asked of so many splits or more.
-const FAR: f64 = 3.0;
-const LEAST_SPLITS: usize = 5;
 
 /// What went wrong or was corrected on the way: failed runs, runs that diverged, fits worse than a linear model, splits far below the
 /// others, events.
@@ -33,7 +30,7 @@ pub fn troubles(study: &StudyResults) -> Vec<Block> {
                 (Some(_), false) => {}
             }
         }
-        let below = far_below(group.iter());
+        let below: Vec<String> = study.far_below(task, variant).iter().map(low).collect();
         if !below.is_empty() {
             n_far += below.len();
             far.push(format!("{task}, {variant}, {} of {} splits: {}", below.len(), group.count(), below.join(", ")));
@@ -70,23 +67,16 @@ pub fn troubles(study: &StudyResults) -> Vec<Block> {
     blocks
 }
 
-/// Splits of one task and variant far below the others: number, log density and how many deviations.
-fn far_below<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<String> {
-    let scored: Vec<(usize, f64)> = runs
-        .filter_map(|run| Some((run.key.split, run.result.scores.as_ref()?.mean_log_density)))
-        .filter(|(_, log_density)| log_density.is_finite())
-        .collect();
-    let values: Vec<f64> = scored.iter().map(|(_, log_density)| *log_density).collect();
-    let (Some(Summary { median, n, .. }), Some(deviation)) = (Summary::of(&values), median_deviation(&values)) else {
-        return Vec::new();
-    };
-    if n < LEAST_SPLITS || deviation == 0.0 {
-        return Vec::new();
+/// One split that is far below the others: number, log density, how far, and what helps to tell why.
+fn low(far: &FarBelow) -> String {
+    let mut text = format!("{} ({}, {} deviations", far.key.split, short(far.mean_log_density), short(far.deviations));
+    if let Some(errors) = far.standard_errors {
+        text += &format!("; {} standard errors below what was expected", short(errors));
     }
-    let far = scored.into_iter().map(|(split, value)| (split, value, (median - value) / deviation));
-    far.filter(|(.., deviations)| *deviations > FAR)
-        .map(|(split, value, deviations)| format!("{split} ({}, {} deviations)", short(value), short(deviations)))
-        .collect()
+    for (variant, deviations) in &far.others {
+        text += &format!("; {variant} {}", short(*deviations));
+    }
+    text + ")"
 }
 
 fn listed(title: String, mut items: Vec<String>) -> Block {

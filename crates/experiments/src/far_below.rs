@@ -1,0 +1,68 @@
+//! Splits whose log density is far below that of the other splits of their task.
+
+use crate::record::{FarBelow, Run};
+use crate::results::{Runs, StudyResults};
+use crate::stats::{Summary, median_deviation};
+
+/// Median absolute deviations below the median at which a split is far below the others; asked of so many splits or more.
+pub const FAR: f64 = 3.0;
+const LEAST_SPLITS: usize = 5;
+
+/// A run that has a finite log density, beside the other splits.
+struct Standing<'a> {
+    run: &'a Run,
+    mean_log_density: f64,
+    median: f64,
+    /// Median absolute deviations below the median.
+    deviations: f64,
+}
+
+/// How each split stands to the others; nothing of fewer than [`LEAST_SPLITS`], or if most are the same.
+///
+/// ```text
+/// (med l − lₛ)/med |l − med l|         lₛ the mean log density of split s
+/// ```
+fn standings(runs: Runs<'_>) -> Vec<Standing<'_>> {
+    let log_density = |run: &Run| Some(run.result.scores.as_ref()?.mean_log_density).filter(|value| value.is_finite());
+    let scored: Vec<(&Run, f64)> = runs.iter().filter_map(|run| Some((run, log_density(run)?))).collect();
+    let values: Vec<f64> = scored.iter().map(|(_, value)| *value).collect();
+    match (Summary::of(&values), median_deviation(&values)) {
+        (Some(Summary { median, n, .. }), Some(deviation)) if n >= LEAST_SPLITS && deviation > 0.0 => {
+            let standing = |(run, mean_log_density): (_, f64)| {
+                let deviations = (median - mean_log_density) / deviation;
+                Standing { run, mean_log_density, median, deviations }
+            };
+            scored.into_iter().map(standing).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl StudyResults {
+    /// The splits of a task on which a variant is far below its other splits, with what helps to tell a hard split from a bad fit:
+    /// what its run had to expect, and how other variants stand there.
+    pub fn far_below(&self, task: &str, variant: &str) -> Vec<FarBelow> {
+        let of = |variant: &str| self.runs(task, variant).map(standings).unwrap_or_default();
+        let mut far = of(variant);
+        far.retain(|standing| standing.deviations > FAR);
+        let others: Vec<(&String, Vec<Standing<'_>>)> = match far.is_empty() {
+            true => Vec::new(),
+            false => self.variants.iter().filter(|name| *name != variant).map(|name| (name, of(name))).collect(),
+        };
+        let told = |Standing { run, mean_log_density, median, deviations }: Standing<'_>| {
+            let there =
+                |all: &[Standing<'_>]| all.iter().find(|s| s.run.key.split == run.key.split).map(|s| s.deviations);
+            let rows = run.result.scores.as_ref().map_or(0, |scores| scores.rows);
+            let judged = run.automatic.as_ref().and_then(|automatic| automatic.judged);
+            FarBelow {
+                key: run.key.clone(),
+                mean_log_density,
+                median,
+                deviations,
+                standard_errors: judged.map(|judged| judged.standard_errors_below(rows, mean_log_density)),
+                others: others.iter().filter_map(|(name, all)| Some(((*name).clone(), there(all)?))).collect(),
+            }
+        };
+        far.into_iter().map(told).collect()
+    }
+}
