@@ -8,10 +8,10 @@
 //! The posterior is s = 1, the cavity of SEP is s = 1 − α/N: the same function.
 
 use crate::error::{Error, Result};
-use crate::linalg::factor::cholesky_upper;
+use crate::linalg::factor::{cholesky_upper, solve_vector};
 use crate::linalg::product::Part;
 use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_vec, sum_of_logs};
-use crate::simd::{all_finite, wide};
+use crate::simd::{all_finite, combine};
 use serde::{Deserialize, Serialize};
 
 /// Natural parameters of a Gaussian factor: exp(−½ vᵀΛv + ηᵀv).
@@ -47,12 +47,8 @@ impl Factor {
         if self.linear.len() != m {
             *self = Factor::zeros(m);
         }
-        let entries = x.precision.as_slice().iter().zip(y.precision.as_slice());
-        let out = self.precision.as_mut_slice().iter_mut().zip(entries);
-        wide(|| out.for_each(|(out, (x, y))| *out = a * x + b * y));
-        for (out, (x, y)) in self.linear.iter_mut().zip(x.linear.iter().zip(&y.linear)) {
-            *out = a * x + b * y;
-        }
+        combine(a, x.precision.as_slice(), b, y.precision.as_slice(), self.precision.as_mut_slice());
+        combine(a, &x.linear, b, &y.linear, &mut self.linear);
     }
 
     /// φ of prior × factor alone, without its moments. `root` is working memory. Cost: M³/3 flops.
@@ -61,7 +57,6 @@ impl Factor {
     /// [`crate::Error::NotPositiveDefinite`] if I + Λ is not, by a margin: a pivot (conditional precision) below
     /// `least_pivot` counts as a failure.
     pub fn log_partition(&self, least_pivot: f64, root: &mut PivotScratch) -> Result<f64> {
-        let m = self.linear.len();
         let failed =
             |pivot| Error::NotPositiveDefinite { what: "I + Λ", layer: None, output: None, pivot, jitter: 0.0 };
         cholesky_upper(&self.precision, 1.0, 1.0, &mut root.u, &mut root.inv_diag).map_err(failed)?;
@@ -69,16 +64,9 @@ impl Factor {
             return Err(failed(pivot));
         }
         // φ = −½ log|P| + ½ |C⁻¹η|², P = C Cᵀ = UᵀU
-        let (mut phi, half) = (0.0, &mut root.half);
-        half.clear();
-        half.extend_from_slice(&self.linear);
-        for i in 0..m {
-            let w = half[i] * root.inv_diag[i];
-            half[i] = w;
-            axpy(-w, &root.u.row(i)[i + 1..], &mut half[i + 1..]);
-            phi += 0.5 * w * w;
-        }
-        Ok(phi + sum_of_logs(&root.inv_diag))
+        root.half.clone_from(&self.linear);
+        solve_vector(&root.u, &root.inv_diag, &mut root.half);
+        Ok(0.5 * dot(&root.half, &root.half) + sum_of_logs(&root.inv_diag))
     }
 
     /// Whether every entry is finite.
@@ -107,13 +95,11 @@ pub struct PivotScratch {
     half: Vec<f64>,
 }
 
-/// Mean, covariance and log partition of a Gaussian over whitened inducing outputs; kept and refilled from step to step.
+/// Mean, precision and log partition of a Gaussian over whitened inducing outputs; kept and refilled from step to step.
 #[derive(Debug, Clone, Default)]
 pub struct Moments {
     /// μ, M numbers.
     pub mean: Vec<f64>,
-    /// S, M × M.
-    pub cov: Mat,
     /// P = S⁻¹ = C Cᵀ, factored.
     pub precision: Cholesky,
     /// C⁻¹ s η, so that μ = C⁻ᵀ of it.
@@ -140,7 +126,6 @@ impl Moments {
     /// As [`Factor::moments`].
     pub fn refill(&mut self, factor: &Factor, share: f64) -> Result<()> {
         self.precision.refill_shifted(&factor.precision, share, 1.0, "I + Λ")?;
-        self.precision.inverse_into(&mut self.cov);
         let (c_inv, m) = (self.precision.l_inv(), factor.linear.len());
         // w = C⁻¹ s η,   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw
         self.half_mean.resize(m, 0.0);
@@ -152,6 +137,11 @@ impl Moments {
         Ok(())
     }
 
+    /// S, M × M. Cost: O(M³).
+    pub fn cov(&self) -> Mat {
+        self.precision.inverse()
+    }
+
     /// Adjoint of [`Factor::moments`]: from moments to the factor's (Λ, η).
     ///
     /// ```text
@@ -159,14 +149,14 @@ impl Moments {
     /// η̄ = s (S μ̄ + φ̄ μ)
     /// ```
     pub fn adjoint(&self, share: f64, bar: &MomentsBar) -> Factor {
-        let m = self.mean.len();
+        let (m, cov) = (self.mean.len(), self.cov());
         let (mut half, mut sandwich) = (Mat::default(), Mat::default());
-        mul(&mut half, &self.cov, Op::Id, &bar.cov, Op::Id);
-        mul(&mut sandwich, &half, Op::Id, &self.cov, Op::Id);
-        let s_mean_bar: Vec<f64> = (0..m).map(|i| dot(self.cov.row(i), &bar.mean)).collect();
+        mul(&mut half, &cov, Op::Id, &bar.cov, Op::Id);
+        mul(&mut sandwich, &half, Op::Id, &cov, Op::Id);
+        let s_mean_bar: Vec<f64> = (0..m).map(|i| dot(cov.row(i), &bar.mean)).collect();
         let precision = Mat::from_fn(m, m, |i, j| {
             let from_mean = 0.5 * (s_mean_bar[i] * self.mean[j] + self.mean[i] * s_mean_bar[j]);
-            let from_partition = 0.5 * bar.log_partition * (self.cov[(i, j)] + self.mean[i] * self.mean[j]);
+            let from_partition = 0.5 * bar.log_partition * (cov[(i, j)] + self.mean[i] * self.mean[j]);
             -share * (sandwich[(i, j)] + from_mean + from_partition)
         });
         let linear =

@@ -198,16 +198,12 @@ impl Pass<'_> {
         mean_bar.reshape(rows.len(), layers[0].dim_out);
         var_bar.reshape(rows.len(), layers[0].dim_out);
         for (start, group) in rows.chunks(*group_size).enumerate() {
-            let start = start * *group_size;
-            for g in 0..group.len() {
-                hidden.mean.row_mut(g).copy_from_slice(known.mean.row(start + g));
-                hidden.var.row_mut(g).copy_from_slice(known.var.row(start + g));
-            }
+            let (start, n) = (start * *group_size, group.len());
+            hidden.mean.copy_rows(0, &known.mean, start..start + n);
+            hidden.var.copy_rows(0, &known.var, start..start + n);
             self.group(hidden, y, group, hidden_bar, random, sums);
-            for g in 0..group.len() {
-                mean_bar.row_mut(start + g).copy_from_slice(hidden_bar.mean.row(g));
-                var_bar.row_mut(start + g).copy_from_slice(hidden_bar.var.row(g));
-            }
+            mean_bar.copy_rows(start, &hidden_bar.mean, 0..n);
+            var_bar.copy_rows(start, &hidden_bar.var, 0..n);
         }
         let bar = (&*mean_bar, &*var_bar);
         let sums_below = &mut sums.layers[0];

@@ -413,7 +413,7 @@ fn shortened_and_refused(engine: Engine, room: f64, n_data: usize) -> (usize, us
         }
     }
     let q = state.factors[0][0].moments(1.0).expect("a proper posterior");
-    let largest = (0..3).map(|i| q.cov[(i, i)]).fold(0.0, f64::max);
+    let largest = (0..3).map(|i| q.cov()[(i, i)]).fold(0.0, f64::max);
     assert!(largest <= 10.0 + 1e-9, "I + Λ ≽ 0.1 I bounds every variance by 10: {largest}");
     (shortened, refused)
 }

@@ -231,7 +231,7 @@ fn posterior_and_cavity_moments() {
                 let chol_l = &f.inducing[l].chol.l();
                 for (d, q) in q.iter().enumerate() {
                     let mean = product(chol_l, Op::Id, &column(&q.mean), Op::Id);
-                    let cov = sandwich(chol_l, Op::Id, &q.cov);
+                    let cov = sandwich(chol_l, Op::Id, &q.cov());
                     let expected = f.output(role);
                     let at = format!("{name} {role} {l} {d}");
                     assert_all_close(&at, mean.as_slice(), &flat(&expected["mean"][l][d]), Tolerance::Fixture);
@@ -384,9 +384,9 @@ fn tilted_moments_of_single_points() {
             for (l, inducing) in f.inducing.iter().enumerate() {
                 let (chol_l, l_inv) = (&inducing.chol.l(), inducing.chol.l_inv());
                 let mut back = ProjectionBack::default();
-                Projection::adjoint(inducing, &cavity[l], &mut sums.layers[l], &mut back);
+                projections[l].adjoint(inducing, &mut sums.layers[l], &mut back);
                 let mut sites = ProjectionBack::default();
-                Projection::adjoint(inducing, &cavity[l], &mut for_sites.layers[l], &mut sites);
+                projections[l].adjoint(inducing, &mut for_sites.layers[l], &mut sites);
                 for (d, bar) in back.bars.iter().enumerate() {
                     let at = format!("{name} point {point} layer {l} output {d}");
                     let check = |what: &str, found: &Mat| {
@@ -403,10 +403,10 @@ fn tilted_moments_of_single_points() {
                     // μ + V g and V − V P V
                     let q = &cavity[l][d];
                     let p = sites.curvature[d].clone();
-                    let mut mean = product(&q.cov, Op::Id, &column(&bar.mean), Op::Id);
+                    let mut mean = product(&q.cov(), Op::Id, &column(&bar.mean), Op::Id);
                     mean.add_scaled(1.0, &column(&q.mean));
-                    let mut cov = q.cov.clone();
-                    cov.add_scaled(-1.0, &sandwich(&q.cov, Op::Id, &p));
+                    let mut cov = q.cov().clone();
+                    cov.add_scaled(-1.0, &sandwich(&q.cov(), Op::Id, &p));
                     check("tilted_mean", &product(chol_l, Op::Id, &mean, Op::Id));
                     check("tilted_cov", &sandwich(chol_l, Op::Id, &cov));
 
@@ -417,7 +417,7 @@ fn tilted_moments_of_single_points() {
                     whole.add_scaled(1.0, &site);
                     let tilted = whole.moments(1.0).expect("proper");
                     check("tilted_mean", &product(chol_l, Op::Id, &column(&tilted.mean), Op::Id));
-                    check("tilted_cov", &sandwich(chol_l, Op::Id, &tilted.cov));
+                    check("tilted_cov", &sandwich(chol_l, Op::Id, &tilted.cov()));
                 }
             }
         }

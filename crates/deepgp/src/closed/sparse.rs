@@ -170,14 +170,15 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(f64, Vec<
     let posteriors = factors.iter().map(|factor| factor.moments(1.0)).collect::<Result<Vec<Moments>>>()?;
     // ½ (ηᵀμ − log|I + Λ|) is φ.
     total += posteriors.iter().map(|q| q.log_partition).sum::<f64>();
+    let covariances: Vec<Mat> = posteriors.iter().map(Moments::cov).collect();
     let of_block = |x: &Mat, y: &Mat| {
         let Projected { k, t, open } = Projected::new(layer, &inducing, x);
         let rows = t.rows();
         let (mut t_bar, mut open_bar, mut noise_bar) = (Mat::zeros(rows, m), vec![0.0; rows], Vec::new());
         let mut s_t = Mat::default();
-        for (d, (&noise_var, q)) in noise.noise_var.iter().zip(&posteriors).enumerate() {
-            let mu = &q.mean;
-            product(&mut s_t, false, Left::plain(&t, Part::Full), (&q.cov, Part::Full), Part::Full);
+        let moments = posteriors.iter().map(|q| &q.mean).zip(&covariances);
+        for (d, (&noise_var, (mu, cov))) in noise.noise_var.iter().zip(moments).enumerate() {
+            product(&mut s_t, false, Left::plain(&t, Part::Full), (cov, Part::Full), Part::Full);
             let mut bar = 0.0;
             for n in 0..rows {
                 let var = noise_var + alpha * open[n];

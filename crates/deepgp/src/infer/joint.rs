@@ -8,7 +8,7 @@
 use super::{Batch, Event, Inference, State, Step, Workspace, all_moments, energy, floor_events};
 use crate::error::Result;
 use crate::gauss::{Factor, MomentsBar};
-use crate::layer::{Projection, Wanted};
+use crate::layer::Wanted;
 use crate::linalg::{Cholesky, Mat, Op, mul, tri};
 use crate::network::DeepGp;
 use crate::pass::Pass;
@@ -150,7 +150,7 @@ pub(super) fn sep_energy(
     let mut factor_bars = Vec::with_capacity(factors.len());
     for (l, inducing) in context.inducing.iter().enumerate() {
         let back = &mut backs[l];
-        Projection::adjoint(inducing, &cavity[l], &mut sums.layers[l], back);
+        projections[l].adjoint(inducing, &mut sums.layers[l], back);
         std::mem::swap(&mut phi[l], &mut back.phi);
         let mut outputs = Vec::with_capacity(back.bars.len());
         for (d, bar) in back.bars.iter_mut().enumerate() {

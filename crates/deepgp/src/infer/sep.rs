@@ -10,7 +10,7 @@ use super::workspace::Remembered;
 use super::{Batch, Event, Inference, Site, State, Step, Workspace, energy, floor_events, site};
 use crate::error::Result;
 use crate::gauss::Factor;
-use crate::layer::{Projection, Wanted};
+use crate::layer::Wanted;
 use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::pass::Pass;
@@ -76,7 +76,7 @@ fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Work
         .run(batch.x, batch.y, batch.rows, pass, sums);
     for (l, inducing) in context.inducing.iter().enumerate() {
         let back = &mut backs[l];
-        Projection::adjoint(inducing, &cavity[l], &mut sums.layers[l], back);
+        projections[l].adjoint(inducing, &mut sums.layers[l], back);
         std::mem::swap(&mut phi[l], &mut back.phi);
         for (d, (cavity, site)) in cavity[l].iter().zip(&mut sites[l]).enumerate() {
             site::first_order(cavity, back, d, site);

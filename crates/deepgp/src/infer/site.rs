@@ -13,13 +13,13 @@ use crate::gauss::{Factor, Moments};
 use crate::layer::ProjectionBack;
 use crate::linalg::product::Part;
 use crate::linalg::transpose::symmetrise;
-use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_vec};
+use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_symmetric, mul_vec};
 
 /// The first-order site of output `d`, for one point or summed over many: Λ = P, η = g + P μ. P is taken out of `back`.
 pub fn first_order(cavity: &Moments, back: &mut ProjectionBack, d: usize, site: &mut Factor) {
     std::mem::swap(&mut site.precision, &mut back.curvature[d]);
     site.linear.resize(cavity.mean.len(), 0.0);
-    mul_vec(&site.precision, Part::Full, &cavity.mean, &mut site.linear);
+    mul_symmetric(&site.precision, &cavity.mean, &mut site.linear);
     axpy(1.0, &back.bars[d].mean, &mut site.linear);
 }
 
@@ -45,8 +45,11 @@ pub fn exact(cavity: &Moments, p: &Mat, g: &[f64]) -> Result<Factor> {
     mul(&mut precision, &half, Op::Id, c, Op::T);
     // Rounding made it asymmetric.
     symmetrise(&mut precision);
-    // η = g + Λ (μ + V g)
-    let tilted_mean: Vec<f64> = (0..m).map(|i| cavity.mean[i] + dot(cavity.cov.row(i), g)).collect();
+    // η = g + Λ (μ + V g),   V = C⁻ᵀ C⁻¹
+    let (mut c_inv_g, mut tilted_mean) = (vec![0.0; m], vec![0.0; m]);
+    mul_vec(c_inv, Part::Lower, g, &mut c_inv_g);
+    mul_lower_transposed(c_inv, &c_inv_g, &mut tilted_mean);
+    axpy(1.0, &cavity.mean, &mut tilted_mean);
     let linear = (0..m).map(|i| g[i] + dot(precision.row(i), &tilted_mean)).collect();
     Ok(Factor { precision, linear })
 }

@@ -112,7 +112,7 @@ impl Workspace {
     /// Passes one point through the projections of `cavity`: its sums go to `own` and are added to `sums` and `phi`, the
     /// derivatives in the cavities' moments stand in `backs`. Returns log Z.
     pub(super) fn visit_point(&mut self, model: &DeepGp, alpha: f64, batch: Batch<'_>, row: usize) -> f64 {
-        let Self { context, cavity, projections, backs, pass, sums, own, phi, .. } = self;
+        let Self { context, projections, backs, pass, sums, own, phi, .. } = self;
         Pass { model, inducing: &context.inducing, projections, alpha, wanted: Wanted::Sites }.run(
             batch.x,
             batch.y,
@@ -122,7 +122,7 @@ impl Workspace {
         );
         sums.add(own);
         for (l, inducing) in context.inducing.iter().enumerate() {
-            Projection::adjoint(inducing, &cavity[l], &mut own.layers[l], &mut backs[l]);
+            projections[l].adjoint(inducing, &mut own.layers[l], &mut backs[l]);
             phi[l].add_scaled(1.0, &backs[l].phi);
         }
         own.log_z
@@ -167,22 +167,24 @@ impl Workspace {
 pub(super) struct Remembered {
     phi: f64,
     /// By which the factor is told from one that something else has put in its place.
-    sums: Option<(f64, f64)>,
+    mark: Option<(f64, f64)>,
 }
 
 impl Remembered {
     pub(super) fn new(factor: &Factor, phi: f64) -> Self {
-        Self { phi, sums: Some(sums_of(factor)) }
+        Self { phi, mark: Some(mark(factor)) }
     }
 
     /// φ, if it is that of this factor.
     fn of(&self, factor: &Factor) -> Option<f64> {
-        (self.sums? == sums_of(factor)).then_some(self.phi)
+        (self.mark? == mark(factor)).then_some(self.phi)
     }
 }
 
-fn sums_of(factor: &Factor) -> (f64, f64) {
-    (sum(factor.precision.as_slice()), sum(&factor.linear))
+/// tr Λ and Σ η.
+fn mark(factor: &Factor) -> (f64, f64) {
+    let m = factor.linear.len();
+    ((0..m).map(|i| factor.precision[(i, i)]).sum(), sum(&factor.linear))
 }
 
 /// What a step or a prediction needs of the hyperparameters alone.

@@ -317,7 +317,7 @@ impl Tables {
 /// What becomes of Ψ₂ on the way back, for all points and packed pairs:
 ///
 /// ```text
-/// gathered_k += Σ_n coef_nk Ψ₂          dots_nk = Σ_p weights_k Ψ₂          and, if B is given, Ψ₂ ← F = (Σ_d coef_nd B_d) ∘ Ψ₂
+/// gathered_k = Σ_n coef_nk Ψ₂ (or +=)   dots_nk = Σ_p weights_k Ψ₂          and, if B is given, Ψ₂ ← F = (Σ_d coef_nd B_d) ∘ Ψ₂
 /// ```
 pub(super) struct GatherSweep<'a> {
     pub points: Points,
@@ -327,6 +327,8 @@ pub(super) struct GatherSweep<'a> {
     /// Per quad and gathered table [`QUAD`] numbers.
     pub coef: &'a [f64],
     pub gathered: Tables,
+    /// Whether the gathered tables have no meaning yet.
+    pub fresh: bool,
     /// Zero past the last pair.
     pub weights: Tables,
     /// Per quad and weight [`QUAD`] numbers.
@@ -391,6 +393,7 @@ impl GatherSweep<'_> {
         strip: Range<usize>,
     ) {
         let coefs = &self.coef[(quad * self.gathered.count + first) * QUAD..][..T * QUAD];
+        let is_first = self.fresh && quad == 0;
         // SAFETY: passed on to the caller.
         unsafe {
             let coefs: [[L::V; G]; T] = std::array::from_fn(|t| std::array::from_fn(|g| L::splat(coefs[t * QUAD + g])));
@@ -398,7 +401,7 @@ impl GatherSweep<'_> {
                 let psi: [L::V; G] = std::array::from_fn(|g| L::load(self.psi2.of(quad, g, p)));
                 for (t, coefs) in coefs.iter().enumerate() {
                     let at = self.gathered.of(first + t, p);
-                    let mut sum = L::load(at);
+                    let mut sum = if is_first { L::splat(0.0) } else { L::load(at) };
                     for (coef, psi) in coefs.iter().zip(psi) {
                         sum = L::mul_add(*coef, psi, sum);
                     }

@@ -283,12 +283,8 @@ impl EqSweep {
     fn gather(&mut self, tables: &PsiTables, b: &[Vec<f64>], coef: &Mat, n: usize) {
         let (dim, d_out, stride, per_output) = (self.dim, self.d_out, triangle_len(self.m), self.gathered_per_output());
         let is_narrow = self.is_narrow();
-        if self.fresh {
-            self.fresh = false;
-            self.gathered.fill(0.0);
-            if is_narrow {
-                self.weigh_moments(tables, b);
-            }
+        if self.fresh && is_narrow {
+            self.weigh_moments(tables, b);
         }
         // A point that is there for company has no weight.
         self.coef.fill(0.0);
@@ -312,6 +308,7 @@ impl EqSweep {
             psi2: Rows { at: self.psi2.as_mut_ptr(), stride },
             coef: &self.coef,
             gathered: Tables { at: self.gathered.as_mut_ptr(), stride, count: d_out * per_output },
+            fresh: std::mem::replace(&mut self.fresh, false),
             weights: Tables { at: self.moment_weights.as_mut_ptr(), stride, count: weights },
             dots: &mut self.moment_dots,
             b: (!is_narrow).then_some(b),

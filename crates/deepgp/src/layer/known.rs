@@ -111,7 +111,7 @@ impl KnownTape {
                 }
                 Wanted::Gradient => self.weighted.set_scaled_rows(t, passed),
             }
-            product(&mut outer[d], add, Left::transposed(&self.weighted, full), (t, full), Part::Upper);
+            product(&mut outer[d], add, Left::transposed(&self.weighted, full), (t, full), Part::Lower);
         }
         product(cross, add, Left::transposed(&self.t_bar, full), (t, full), Part::Lower);
         product(&mut self.k_bar, false, Left::plain(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);

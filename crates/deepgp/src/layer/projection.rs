@@ -12,8 +12,8 @@ use crate::linalg::transpose::mirror;
 use crate::linalg::{Mat, mul_lower_transposed, mul_vec, tri};
 use crate::simd::{PAD, wide};
 
-/// What propagation needs of N(μ, S) of each output: μ and S − I of known inputs, A and B of random ones; kept and refilled
-/// from step to step.
+/// What propagation needs of N(μ, S) of each output: μ and S − I, and of random inputs A and B; kept and refilled from step
+/// to step.
 #[derive(Debug, Clone, Default)]
 pub struct Projection {
     /// μ, one row of M per output.
@@ -25,9 +25,9 @@ pub struct Projection {
     /// B as packed weights, off-diagonal entries doubled, so that ⟨B, Ψ₂⟩ is a plain dot product with a packed Ψ₂;
     /// with room for vectors to read past the end.
     pub b: Vec<Vec<f64>>,
-    /// C and E = (L C_q)⁻¹ of one output.
-    c: Mat,
+    /// E = (L C_q)⁻¹ of one output, and the upper triangle of EᵀE.
     e: Mat,
+    square: Mat,
 }
 
 /// Working matrices of [`Projection::adjoint`], and its results.
@@ -44,18 +44,15 @@ pub struct ProjectionBack {
 }
 
 impl Projection {
-    /// Projects one Gaussian per output, for inputs of the given kind and for known ones: a prediction may draw inputs. Cost:
-    /// O(M³) per output.
+    /// Projects one Gaussian per output, for inputs of the given kind; those that may be random may also be known, as where a
+    /// prediction draws them. Cost: O(M³) per output.
     pub fn new(inducing: &Inducing, inputs: Inputs, q: &[Moments]) -> Self {
         let mut out = Self::default();
-        out.refill_known(q);
-        if inputs == Inputs::Random {
-            out.refill_random(inducing, q);
-        }
+        out.refill(inducing, inputs, q);
         out
     }
 
-    /// Projects into existing memory, for inputs of the given kind alone.
+    /// [`Projection::new`] into existing memory.
     ///
     /// With the precision of q factored as C_q C_qᵀ = S⁻¹ and E = C_q⁻¹ L⁻¹, lower triangular:
     ///
@@ -63,20 +60,16 @@ impl Projection {
     /// A = Eᵀ (C_q⁻¹ s η)        C = EᵀE − K⁻¹
     /// ```
     pub fn refill(&mut self, inducing: &Inducing, inputs: Inputs, q: &[Moments]) {
-        match inputs {
-            Inputs::Known => self.refill_known(q),
-            Inputs::Random => self.refill_random(inducing, q),
-        }
-    }
-
-    fn refill_known(&mut self, q: &[Moments]) {
         let m = q.first().map_or(0, |q| q.mean.len());
         self.mean.reshape(q.len(), m);
         self.excess.resize_with(q.len(), Mat::default);
         for (d, (q, excess)) in q.iter().zip(&mut self.excess).enumerate() {
             self.mean.row_mut(d).copy_from_slice(&q.mean);
-            excess.clone_from(&q.cov);
+            q.precision.inverse_into(excess);
             (0..m).for_each(|i| excess[(i, i)] -= 1.0);
+        }
+        if inputs == Inputs::Random {
+            self.refill_random(inducing, q);
         }
     }
 
@@ -88,17 +81,17 @@ impl Projection {
         for (d, q) in q.iter().enumerate() {
             q.precision.solve_lower(l_inv, &mut self.e);
             mul_lower_transposed(&self.e, &q.half_mean, self.a.row_mut(d));
-            let c = &mut self.c;
-            product(c, false, Left::transposed(&self.e, Part::Upper), (&self.e, Part::Lower), Part::Upper);
-            c.add_scaled(-1.0, &inducing.kzz_inv);
-            // B = C + A Aᵀ, packed with off-diagonal entries doubled
+            let square = &mut self.square;
+            product(square, false, Left::transposed(&self.e, Part::Upper), (&self.e, Part::Lower), Part::Upper);
+            // B = EᵀE − K⁻¹ + A Aᵀ, packed with off-diagonal entries doubled
             let (a, b) = (self.a.row(d), &mut self.b[d]);
             b.resize(tri::packed_len(m) + PAD, 0.0);
             let mut p = 0;
             for i in 0..m {
                 let row = &mut b[p..p + m - i];
-                let (a_i, entries) = (a[i], row.iter_mut().zip(&c.row(i)[i..]).zip(&a[i..]));
-                wide(|| entries.for_each(|((b, c), a_j)| *b = 2.0 * (c + a_i * a_j)));
+                let weights = square.row(i)[i..].iter().zip(&inducing.kzz_inv.row(i)[i..]).zip(&a[i..]);
+                let (a_i, entries) = (a[i], row.iter_mut().zip(weights));
+                wide(|| entries.for_each(|(b, ((square, k_inv), a_j))| *b = 2.0 * (square - k_inv + a_i * a_j)));
                 row[0] *= 0.5;
                 p += m - i;
             }
@@ -113,12 +106,12 @@ impl Projection {
     /// where inputs are random; where they are known the sums are these already, as far as they were wanted. All of it is on
     /// the whitened scale: forms of Φ that pass through K⁻¹ are cheaper, and worthless where K is nearly singular. Sums of second
     /// order are taken out of `sums`.
-    pub fn adjoint(inducing: &Inducing, q: &[Moments], sums: &mut LayerSums, back: &mut ProjectionBack) {
+    pub fn adjoint(&self, inducing: &Inducing, sums: &mut LayerSums, back: &mut ProjectionBack) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
         let ProjectionBack { bars, curvature, phi, full, half } = back;
-        bars.resize_with(q.len(), MomentsBar::default);
-        curvature.resize_with(q.len(), Mat::default);
+        bars.resize_with(self.excess.len(), MomentsBar::default);
+        curvature.resize_with(self.excess.len(), Mat::default);
         phi.reshape(m, m);
         for (d, (bar, p)) in bars.iter_mut().zip(curvature).enumerate() {
             bar.log_partition = 0.0;
@@ -129,14 +122,14 @@ impl Projection {
                     let out = if *wanted == Wanted::Sites { p } else { &mut bar.cov };
                     out.reshape(m, m);
                     std::mem::swap(out, &mut outer[d]);
-                    mirror(out, Part::Upper);
+                    mirror(out, Part::Lower);
                 }
                 Second::Random { outer, c } => {
                     mul_vec(l_inv, Part::Lower, sums.a.row(d), &mut bar.mean);
                     full.reshape(m, m);
                     tri::unpack(&c[d], full);
                     whiten(inducing, full, half, &mut bar.cov);
-                    mirror(&mut outer[d], Part::Upper);
+                    mirror(&mut outer[d], Part::Lower);
                     whiten(inducing, &outer[d], half, p);
                     p.add_scaled(-2.0, &bar.cov);
                 }
@@ -149,8 +142,8 @@ impl Projection {
             }
             Second::Random { .. } => {
                 phi.fill_zero();
-                for (q, bar) in q.iter().zip(&*bars) {
-                    subtract_phi(q, bar, half, phi);
+                for (d, bar) in bars.iter().enumerate() {
+                    subtract_phi((self.mean.row(d), &self.excess[d]), bar, half, phi);
                 }
             }
         }
@@ -158,17 +151,11 @@ impl Projection {
 }
 
 /// Φ −= μ μ̄ᵀ + 2 (S − I) S̄, in the lower triangle.
-fn subtract_phi(q: &Moments, bar: &MomentsBar, half: &mut Mat, phi: &mut Mat) {
-    product(half, false, Left::plain(&q.cov, Part::Full), (&bar.cov, Part::Full), Part::Lower);
-    for i in 0..phi.rows() {
-        let phi = &mut phi.row_mut(i)[..=i];
-        let products = half.row(i).iter().zip(bar.cov.row(i)).zip(&bar.mean);
-        let (mean, entries) = (q.mean[i], phi.iter_mut().zip(products));
-        wide(|| {
-            entries.for_each(|(phi, ((s_bar, bar), mean_bar))| {
-                *phi -= 2.0 * (s_bar - bar) + mean * mean_bar;
-            });
-        });
+fn subtract_phi((mean, excess): (&[f64], &Mat), bar: &MomentsBar, half: &mut Mat, phi: &mut Mat) {
+    product(half, false, Left::plain(excess, Part::Full), (&bar.cov, Part::Full), Part::Lower);
+    for (i, mean) in mean.iter().enumerate() {
+        let entries = phi.row_mut(i)[..=i].iter_mut().zip(half.row(i).iter().zip(&bar.mean));
+        wide(|| entries.for_each(|(phi, (product, mean_bar))| *phi -= 2.0 * product + mean * mean_bar));
     }
 }
 

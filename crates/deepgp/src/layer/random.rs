@@ -135,9 +135,11 @@ impl RandomTape {
             unreachable!("the sums of a layer above the first are those of random inputs");
         };
         self.group_bar.clear(n);
+        for bar in [&mut *input_bar.0, &mut *input_bar.1] {
+            let cols = bar.cols();
+            bar.as_mut_slice()[..n * cols].fill(0.0);
+        }
         for g in 0..n {
-            input_bar.0.row_mut(g).fill(0.0);
-            input_bar.1.row_mut(g).fill(0.0);
             for d in 0..d_out {
                 let (held, b) = (self.floored[g * d_out + d], self.var_bar[(g, d)]);
                 sums.noise_var += b;
@@ -199,7 +201,7 @@ impl RandomTape {
         }
     }
 
-    /// Adds what is taken once for all points of a block, Σ g̃ g̃ᵀ (upper triangle) and the sums over pairs, and forgets them.
+    /// Adds what is taken once for all points of a block, Σ g̃ g̃ᵀ (lower triangle) and the sums over pairs, and forgets them.
     pub fn end_block(&mut self, inducing: &Inducing, projection: &Projection, sums: &mut LayerSums) {
         let Second::Random { outer, c } = &mut sums.second else {
             unreachable!("the sums of a layer above the first are those of random inputs");
@@ -208,7 +210,7 @@ impl RandomTape {
         let add = !sums.fresh;
         sums.fresh = false;
         for (g, outer) in self.g.iter_mut().zip(outer).filter(|(g, _)| g.rows() > 0) {
-            product(outer, add, Left::transposed(g, Part::Full), (g, Part::Full), Part::Upper);
+            product(outer, add, Left::transposed(g, Part::Full), (g, Part::Full), Part::Lower);
             g.reset(0, 0);
         }
     }

@@ -52,7 +52,7 @@ pub struct LayerSums {
 pub enum Second {
     /// Of known inputs.
     Known {
-        /// Σ P = Σ (a² − 2b) t tᵀ or S̄ = Σ b t tᵀ, M × M per output; the upper triangle has meaning.
+        /// Σ P = Σ (a² − 2b) t tᵀ or S̄ = Σ b t tᵀ, M × M per output; the lower triangle has meaning.
         outer: Vec<Mat>,
         /// Which of the two it is.
         wanted: Wanted,
@@ -61,7 +61,7 @@ pub enum Second {
     },
     /// Of random inputs.
     Random {
-        /// Σ g̃ g̃ᵀ, M × M per output; the upper triangle has meaning.
+        /// Σ g̃ g̃ᵀ, M × M per output; the lower triangle has meaning.
         outer: Vec<Mat>,
         /// Σ b Ψ₂ per output, packed, with room for vectors to write zeros past the end.
         c: Vec<Vec<f64>>,

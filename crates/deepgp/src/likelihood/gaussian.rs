@@ -50,14 +50,15 @@ impl Observation for Gaussian {
         let (s2, e) = (self.noise_var[d], y - m);
         // c = αw = σ² + αv
         let c = s2 + alpha * v;
-        let log_z = -0.5 * (alpha * (LN_2PI + s2.ln()) + (alpha * v / s2).ln_1p() + alpha * e * e / c);
+        let (inv_s2, inv_c) = (1.0 / s2, 1.0 / c);
         // ∂/∂m = e/w,   ∂/∂v = ½(e²/w² − 1/w),   ∂/∂σ² = ½(1 − α)/σ² + (∂/∂v)/α
-        let mean = alpha * e / c;
-        let var = 0.5 * (mean * mean - alpha / c);
+        let mean = alpha * e * inv_c;
+        let var = 0.5 * (mean * mean - alpha * inv_c);
+        let log_z = -0.5 * (alpha * (LN_2PI + s2.ln()) + (alpha * v * inv_s2).ln_1p() + mean * e);
         if let Some(params) = params {
             // (1 − α)/σ² − 1/(σ² + αv), on one denominator so that α → 0 does not cancel
-            let trace = alpha * (v - c) / (s2 * c);
-            params[d] += 0.5 * (trace + mean * mean / alpha);
+            let trace = alpha * (v - c) * inv_s2 * inv_c;
+            params[d] += 0.5 * (trace + mean * e * inv_c);
         }
         Tilted { log_z, mean, var }
     }

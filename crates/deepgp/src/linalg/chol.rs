@@ -2,7 +2,7 @@
 
 use super::Mat;
 use super::factor::{Right, cholesky_upper, solve_lower};
-use super::product::{Left, Part, product};
+use super::product::{Left, Part, clear_above, product};
 use super::transpose::{mirror, symmetrise};
 use crate::error::{Error, Result};
 use crate::simd::all_finite;
@@ -170,9 +170,14 @@ impl Cholesky {
 
     /// (K + jitter)⁻¹ = L⁻ᵀ L⁻¹, into `out`.
     pub fn inverse_into(&self, out: &mut Mat) {
+        self.half_inverse_into(out, Part::Lower);
+        mirror(out, Part::Lower);
+    }
+
+    /// The given half of (K + jitter)⁻¹, into `out`; what stands in the other has no meaning.
+    pub fn half_inverse_into(&self, out: &mut Mat, half: Part) {
         let upper = Left::transposed(&self.l_inv, Part::Upper);
-        product(out, false, upper, (&self.l_inv, Part::Lower), Part::Upper);
-        mirror(out, Part::Upper);
+        product(out, false, upper, (&self.l_inv, Part::Lower), half);
     }
 
     /// (K + jitter)⁻¹.
@@ -201,11 +206,8 @@ impl Cholesky {
     /// Reference: Murray (2016), Differentiation of the Cholesky decomposition, eq. 10.
     pub fn adjoint_whitened(&self, phi: &mut Mat, half: &mut Mat, k_bar: &mut Mat) {
         let m = self.u.rows();
-        for i in 0..m {
-            let row = &mut phi.row_mut(i)[i..];
-            row[0] *= 0.5;
-            row[1..].fill(0.0);
-        }
+        (0..m).for_each(|i| phi[(i, i)] *= 0.5);
+        clear_above(phi);
         product(half, false, Left::plain(phi, Part::Lower), (&self.l_inv, Part::Lower), Part::Full);
         product(k_bar, false, Left::transposed(&self.l_inv, Part::Upper), (half, Part::Lower), Part::Full);
         symmetrise(k_bar);

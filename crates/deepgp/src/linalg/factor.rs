@@ -133,6 +133,50 @@ pub fn solve_lower(u: &Mat, inv_diag: &[f64], right: Right<'_>, x: &mut Mat) {
     }
 }
 
+/// Solves Uᵀx = r in place, with U and `inv_diag` from [`cholesky_upper`]. Cost: M² flops.
+///
+/// # Panics
+/// If the sizes differ.
+pub fn solve_vector(u: &Mat, inv_diag: &[f64], x: &mut [f64]) {
+    let m = u.rows();
+    assert_eq!((m, m, m), (u.cols(), inv_diag.len(), x.len()), "sizes must agree");
+    // SAFETY: the pointers cover M × M and M numbers, as just checked.
+    unsafe { run(Substitution { u: u.as_slice().as_ptr(), inv_diag: inv_diag.as_ptr(), x: x.as_mut_ptr(), m }) }
+}
+
+/// Forward substitution of a vector: what is found of it is taken off the rest, a row of U at a time.
+struct Substitution {
+    u: *const f64,
+    inv_diag: *const f64,
+    x: *mut f64,
+    m: usize,
+}
+
+impl Job for Substitution {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let Self { u, inv_diag, x, m } = self;
+        for i in 0..m {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let found = *x.add(i) * *inv_diag.add(i);
+                *x.add(i) = found;
+                let found = L::splat(found);
+                for j in (i + 1..m).step_by(L::N) {
+                    let (u, x, left) = (u.add(i * m + j), x.add(j), m - j);
+                    if left < L::N {
+                        L::store_part(x, L::neg_mul_add(found, L::load_part(u, left), L::load_part(x, left)), left);
+                    } else {
+                        L::store(x, L::neg_mul_add(found, L::load(u), L::load(x)));
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Calls the given code with constants R and C equal to `rows` (1 to 4) and `vectors` (1 to 3).
 macro_rules! with_tile {
     ($rows:expr, $vectors:expr, $call:ident ! ( $($arg:tt)* )) => {
@@ -411,6 +455,12 @@ mod tests {
                 solve_lower(&u, &inv_diag, Right::Lower(&right), &mut x);
                 mul(&mut found, &u, Op::T, &x, Op::Id);
                 assert!(largest_difference(&found, &right) < 1e-12 * m as f64, "{m}");
+            }
+            let mut x = a.row(0).to_vec();
+            solve_vector(&u, &inv_diag, &mut x);
+            for i in 0..m {
+                let found: f64 = (0..=i).map(|k| u[(k, i)] * x[k]).sum();
+                assert!((found - a[(0, i)]).abs() < 1e-12 * m as f64, "{m}");
             }
             let (mut l_inv, mut solved) = (Mat::default(), Mat::default());
             solve_lower(&u, &inv_diag, Right::Identity, &mut l_inv);

@@ -205,6 +205,17 @@ impl Mat {
         out
     }
 
+    /// Copies `rows` of a matrix with as many columns over the rows from `first` on.
+    ///
+    /// # Panics
+    /// If the numbers of columns differ, or a row is not there.
+    pub fn copy_rows(&mut self, first: usize, from: &Mat, rows: std::ops::Range<usize>) {
+        let cols = self.cols;
+        assert_eq!(cols, from.cols, "as many columns");
+        let numbers = &from.data[rows.start * cols..rows.end * cols];
+        self.data[first * cols..][..numbers.len()].copy_from_slice(numbers);
+    }
+
     /// `self += scale * other`, entry by entry.
     ///
     /// # Panics

@@ -17,7 +17,7 @@ pub use chol::{Cholesky, Jitter};
 pub use dense::{Op, mul, symmetric_eigen};
 pub use hermite::GaussHermite;
 pub use mat::Mat;
-pub use rows::{mul_lower_transposed, mul_vec, row_dots};
+pub use rows::{mul_lower_transposed, mul_symmetric, mul_vec, row_dots};
 
 /// Matrices for the tests of products and factorisations.
 #[cfg(test)]

@@ -99,6 +99,15 @@ pub fn product(out: &mut Mat, add: bool, a: Left<'_>, b: (&Mat, Part), part: Par
     unsafe { job.run() }
 }
 
+/// Clears what a product reads above the diagonal of a lower triangular left factor: it takes several rows at a time.
+pub fn clear_above(lower: &mut Mat) {
+    let cols = lower.cols();
+    for i in 0..lower.rows() {
+        let next = (i / MOST_ROWS + 1) * MOST_ROWS;
+        lower.row_mut(i)[(i + 1).min(cols)..next.min(cols)].fill(0.0);
+    }
+}
+
 /// What becomes of the result of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {

@@ -32,16 +32,30 @@ pub fn row_dots(a: &Mat, b: &Mat, out: &mut [f64]) {
 /// # Panics
 /// If the sizes do not fit.
 pub fn mul_lower_transposed(l: &Mat, x: &[f64], out: &mut [f64]) {
-    let m = l.rows();
-    assert_eq!((m, m, m), (l.cols(), x.len(), out.len()), "sizes must agree");
-    // SAFETY: the pointers cover M × M and M numbers, as just checked.
-    unsafe { run(RowSum { m, l: l.as_slice().as_ptr(), x: x.as_ptr(), out: out.as_mut_ptr() }) }
+    row_sum(l, Part::Lower, x, out);
 }
 
-/// The sum of the rows of a lower triangle, each times its number.
+/// `out = A x` for a symmetric A: a sum of its rows, which needs no sums inside vectors.
+///
+/// # Panics
+/// If the sizes do not fit.
+pub fn mul_symmetric(a: &Mat, x: &[f64], out: &mut [f64]) {
+    row_sum(a, Part::Full, x, out);
+}
+
+/// `out = Aᵀ x` for a square A with entries in `part`, all of it or the lower triangle.
+fn row_sum(a: &Mat, part: Part, x: &[f64], out: &mut [f64]) {
+    let m = a.rows();
+    assert_eq!((m, m, m), (a.cols(), x.len(), out.len()), "sizes must agree");
+    // SAFETY: the pointers cover M × M and M numbers, as just checked.
+    unsafe { run(RowSum { m, part, a: a.as_slice().as_ptr(), x: x.as_ptr(), out: out.as_mut_ptr() }) }
+}
+
+/// The sum of the rows of a square matrix or a lower triangle, each times its number.
 struct RowSum {
     m: usize,
-    l: *const f64,
+    part: Part,
+    a: *const f64,
     x: *const f64,
     out: *mut f64,
 }
@@ -56,12 +70,13 @@ impl RowSum {
         // SAFETY: passed on to the caller.
         unsafe {
             let mut acc = [L::splat(0.0); C];
-            for k in j..self.m {
-                let (row, x) = (self.l.add(k * self.m + j), L::splat(*self.x.add(k)));
+            let first = if self.part == Part::Lower { j } else { 0 };
+            for k in first..self.m {
+                let (row, x) = (self.a.add(k * self.m + j), L::splat(*self.x.add(k)));
                 for (c, acc) in acc.iter_mut().enumerate() {
                     let at = row.add(c * L::N);
-                    let l = if c + 1 == C && tail > 0 { L::load_part(at, tail) } else { L::load(at) };
-                    *acc = L::mul_add(x, l, *acc);
+                    let a = if c + 1 == C && tail > 0 { L::load_part(at, tail) } else { L::load(at) };
+                    *acc = L::mul_add(x, a, *acc);
                 }
             }
             for (c, acc) in acc.into_iter().enumerate() {
@@ -160,9 +175,9 @@ mod tests {
                         let expected: f64 = a.row(i).iter().zip(&x).map(|(a, x)| a * x).sum();
                         assert!((found[i] - expected).abs() < 1e-13, "{isa:?} {rows} × {cols} {part:?}");
                     }
-                    if part == Part::Lower && rows == cols {
+                    if part != Part::Upper && rows == cols {
                         let mut sums = vec![0.0; rows];
-                        mul_lower_transposed(&a, &x, &mut sums);
+                        row_sum(&a, part, &x, &mut sums);
                         for j in 0..cols {
                             let expected: f64 = a.column(j).iter().zip(&x).map(|(a, x)| a * x).sum();
                             assert!((sums[j] - expected).abs() < 1e-13, "{isa:?} {rows}");

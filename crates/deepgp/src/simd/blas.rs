@@ -22,6 +22,13 @@ pub fn axpy(s: f64, x: &[f64], y: &mut [f64]) {
     unsafe { run(Axpy { s, x: x.as_ptr(), y: y.as_mut_ptr(), n }) }
 }
 
+/// `out_i = a · x_i + b · y_i` as far as all reach.
+pub fn combine(a: f64, x: &[f64], b: f64, y: &[f64], out: &mut [f64]) {
+    let n = x.len().min(y.len()).min(out.len());
+    // SAFETY: all slices hold n numbers.
+    unsafe { run(Combine { a, x: x.as_ptr(), b, y: y.as_ptr(), out: out.as_mut_ptr(), n }) }
+}
+
 /// Whether no entry is NaN or infinite.
 pub fn all_finite(a: &[f64]) -> bool {
     // The exponent bits of NaN and infinity are all set; no early exit, so that the loop vectorises.
@@ -121,6 +128,36 @@ impl Job for Axpy {
     }
 }
 
+struct Combine {
+    a: f64,
+    x: *const f64,
+    b: f64,
+    y: *const f64,
+    out: *mut f64,
+    n: usize,
+}
+
+impl Job for Combine {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (a, b) = (L::splat(self.a), L::splat(self.b));
+            for i in (0..self.n).step_by(L::N) {
+                let (x, y, out, left) = (self.x.add(i), self.y.add(i), self.out.add(i), self.n - i);
+                if left < L::N {
+                    let by = L::mul(b, L::load_part(y, left));
+                    L::store_part(out, L::mul_add(a, L::load_part(x, left), by), left);
+                } else {
+                    L::store(out, L::mul_add(a, L::load(x), L::mul(b, L::load(y))));
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +181,12 @@ mod tests {
                 unsafe { run_on(isa, Axpy { s: 0.3, x: a.as_ptr(), y: y.as_mut_ptr(), n }) };
                 for i in 0..n {
                     assert!((y[i] - (b[i] + 0.3 * a[i])).abs() < 1e-15, "{isa:?} {n} {i}");
+                }
+                let job = Combine { a: 0.3, x: a.as_ptr(), b: -2.0, y: b.as_ptr(), out: y.as_mut_ptr(), n };
+                // SAFETY: as above.
+                unsafe { run_on(isa, job) };
+                for i in 0..n {
+                    assert!((y[i] - (0.3 * a[i] - 2.0 * b[i])).abs() < 1e-15, "{isa:?} {n} {i}");
                 }
             }
         }

@@ -17,7 +17,7 @@ mod portable;
 
 pub(crate) use aligned::Aligned;
 pub(crate) use blas::lane_sum;
-pub use blas::{all_finite, axpy, dot, sum};
+pub use blas::{all_finite, axpy, combine, dot, sum};
 pub use exp::{exp_in_place, exp_in_place_on, exp_into};
 
 /// A vector of `N` float64 numbers and what is done with it.
