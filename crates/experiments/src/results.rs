@@ -137,6 +137,17 @@ impl Results {
         Ok(())
     }
 
+    /// The same with these splits alone.
+    pub fn of_splits(&self, splits: &[usize]) -> Self {
+        let mut some = self.clone();
+        for study in &mut some.studies {
+            study.runs.values_mut().for_each(|runs| runs.retain(|run| splits.contains(&run.key.split)));
+            study.runs.retain(|_, runs| !runs.is_empty());
+        }
+        some.sort();
+        some
+    }
+
     fn sort(&mut self) {
         self.studies.sort_by(|a, b| a.name.cmp(&b.name));
         self.studies.iter_mut().for_each(StudyResults::sort);

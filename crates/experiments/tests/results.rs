@@ -303,6 +303,7 @@ fn templates_are_filled_in() {
          {{count tasks study=paper a=\"[GP, 50]\" b=\"others/[GP, 50]\" metric=rmse}}; \
          {{total runs study=paper}} runs, {{total seconds study=paper variant=\"[GP, 50]\" task=boston}} s.\n\n\
          {{table study=paper metric=rmse columns=\"[GP, 50]\" \"[DGP, 2, 50]\" published=others}}\n\n\
+         {{table study=paper metric=rmse columns=\"[GP, 50]\" splits=4 7 11}}\n\n\
          {{versus a=\"paper/[DGP, 2, 50]\" b=\"others/[GP, 50]\" metric=rmse}}\n{{rates study=paper}}\n\
          {{troubles study=paper}}\n{{figure search study=paper}}\nEnd.\n",
     )
@@ -313,6 +314,8 @@ fn templates_are_filled_in() {
     );
     assert!(text.contains("| task | splits | [GP, 50] | [DGP, 2, 50] | others: [GP, 50] |"), "{text}");
     assert!(text.contains("| 3.09 (20 splits) |") && text.contains("others: A paper."), "{text}");
+    let three = text.split("| task | splits | [GP, 50] |\n").nth(1).expect("the table of three splits");
+    assert!(three.contains("| boston | 3 |") && three.contains("| concrete | 3 |"), "{three}");
     assert!(text.contains("](search-paper.svg)") && text.ends_with("\nEnd.\n"), "{text}");
     assert!(!text.contains("{{"));
 }
@@ -328,6 +331,7 @@ fn what_a_template_may_not_say() {
         ("{{table study=paper metric=rmse published=bui}}", "no published table 'bui'"),
         ("{{table study=paper metric=rmse tasks=boston wine}}", "there is no task 'wine'; there are boston, concrete"),
         ("{{table study=paper metric=rmse colour=red}}", "'table' has no 'colour='"),
+        ("{{table study=paper metric=rmse splits=one}}", "'one' is not the number of a split"),
         ("{{table now study=paper metric=rmse}}", "does not know what to do with 'now'"),
         ("So {{table study=paper metric=rmse}}", "'table' must stand on a line of its own"),
         ("{{value study=paper task=boston variant=\"[GP, 50]\" metric=rmse stat=mode}}", "there is no stat 'mode'"),

@@ -11,9 +11,10 @@ events, and with --figures or as HTML the figures.
 
 A template is Markdown with directives. On lines of their own:
   {{table study=S metric=M [columns=V...] [published=NAME...] [tasks=T...]
-          [against=V] [spread=se|sd]}}      means, tasks x columns
-  {{versus a=V b=V metric=M [study=S] [tasks=T...] [spread=se|sd]}}
-                                            paired differences with tests
+          [splits=N...] [against=V] [spread=se|sd]}}
+                                            means, tasks x columns
+  {{versus a=V b=V metric=M [study=S] [tasks=T...] [splits=N...]
+          [spread=se|sd]}}                  paired differences with tests
   {{rates study=S}} {{choices study=S}} {{troubles study=S}}
   {{figure search|frontier|depth|engines study=S [tasks=T...] [columns=V...]}}
 and anywhere:

@@ -2,8 +2,8 @@
 //!
 //! | on a line of its own | what takes its place |
 //! |---|---|
-//! | `table study= metric= [columns=] [published=] [tasks=] [against=] [spread=se\|sd]` | means of a metric, tasks × columns |
-//! | `versus a= b= metric= [study=] [tasks=] [spread=]` | two columns task by task, with tests |
+//! | `table study= metric= [columns=] [published=] [tasks=] [splits=] [against=] [spread=se\|sd]` | means of a metric, tasks × columns |
+//! | `versus a= b= metric= [study=] [tasks=] [splits=] [spread=]` | two columns task by task, with tests |
 //! | `rates study=` | learning rates found |
 //! | `choices study=` | variants chosen |
 //! | `troubles study=` | failed runs, lost fits, splits far below the others, events |
@@ -15,7 +15,7 @@
 //! | `count WORD a= b= metric= [study=] [tasks=]` | a count over tasks; the word is tasks, wins, ties, losses, better, worse, significant_wins or significant_losses |
 //! | `total WORD study= [variant=] [task=]` | a sum over a study; the word is runs, tasks, splits, searches, trials, seconds, minutes, hours, failed, diverged, lost or events |
 //!
-//! Columns are named by their variants, as `"[GP, 50]"`, of the study that is named with `study=`; `"STUDY/VARIANT"` names one of
+//! `splits=` leaves only these splits of our own runs, counted from 0. Columns are named by their variants, as `"[GP, 50]"`, of the study that is named with `study=`; `"STUDY/VARIANT"` names one of
 //! another study, `"NAME/VARIANT"` one of the published table `NAME.csv`.
 
 use super::columns::{AnyColumn, Spread};
@@ -61,32 +61,10 @@ type Outcome<T> = std::result::Result<T, Fault>;
 /// Carries out a directive.
 pub fn evaluate(directive: &Directive, sources: &Sources<'_>) -> Outcome<Replacement> {
     let ask = Ask { directive, sources };
-    let blocks = |blocks: Vec<Block>| Ok(Replacement::Blocks(blocks));
-    match directive.name.as_str() {
-        "table" => blocks(vec![Block::Table(ask.table()?)]),
-        "versus" => blocks(vec![ask.versus()?]),
-        "rates" => {
-            ask.only(0, &["study"])?;
-            let table = learning_rates(ask.study()?).ok_or("the study has no searches")?;
-            blocks(vec![Block::Table(table)])
-        }
-        "choices" => {
-            ask.only(0, &["study"])?;
-            let table = chosen_variants(ask.study()?).ok_or("the study has no choices")?;
-            blocks(vec![Block::Table(table)])
-        }
-        "troubles" => {
-            ask.only(0, &["study"])?;
-            blocks(troubles(ask.study()?))
-        }
-        "figure" => blocks(vec![Block::Figure(ask.figure()?)]),
-        "value" => Ok(Replacement::Inline(ask.value()?)),
-        "count" => Ok(Replacement::Inline(ask.count()?.to_string())),
-        "total" => Ok(Replacement::Inline(ask.total()?)),
-        other => Err(format!(
-            "there is no directive '{other}'; there are table, versus, rates, choices, troubles, figure, value, count, total"
-        )),
-    }
+    let Some(named) = ask.values("splits") else { return ask.carry_out() };
+    let split = |text: &String| text.parse::<usize>().map_err(|_| format!("'{text}' is not the number of a split"));
+    let results = sources.results.of_splits(&named.iter().map(split).collect::<Outcome<Vec<usize>>>()?);
+    Ask { directive, sources: &Sources { results: &results, ..*sources } }.carry_out()
 }
 
 /// A directive that is being carried out.
@@ -96,6 +74,35 @@ struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
+    fn carry_out(&self) -> Outcome<Replacement> {
+        let blocks = |blocks: Vec<Block>| Ok(Replacement::Blocks(blocks));
+        match self.directive.name.as_str() {
+            "table" => blocks(vec![Block::Table(self.table()?)]),
+            "versus" => blocks(vec![self.versus()?]),
+            "rates" => {
+                self.only(0, &["study"])?;
+                let table = learning_rates(self.study()?).ok_or("the study has no searches")?;
+                blocks(vec![Block::Table(table)])
+            }
+            "choices" => {
+                self.only(0, &["study"])?;
+                let table = chosen_variants(self.study()?).ok_or("the study has no choices")?;
+                blocks(vec![Block::Table(table)])
+            }
+            "troubles" => {
+                self.only(0, &["study"])?;
+                blocks(troubles(self.study()?))
+            }
+            "figure" => blocks(vec![Block::Figure(self.figure()?)]),
+            "value" => Ok(Replacement::Inline(self.value()?)),
+            "count" => Ok(Replacement::Inline(self.count()?.to_string())),
+            "total" => Ok(Replacement::Inline(self.total()?)),
+            other => Err(format!(
+                "there is no directive '{other}'; there are table, versus, rates, choices, troubles, figure, value, count, total"
+            )),
+        }
+    }
+
     /// Refuses more words than it can have, and arguments that it does not know.
     fn only(&self, words: usize, keys: &[&str]) -> Outcome<()> {
         if let Some(word) = self.directive.words.get(words) {
@@ -192,7 +199,7 @@ impl<'a> Ask<'a> {
     }
 
     fn table(&self) -> Outcome<super::Table> {
-        self.only(0, &["study", "metric", "columns", "published", "tasks", "against", "spread"])?;
+        self.only(0, &["study", "metric", "columns", "published", "tasks", "splits", "against", "spread"])?;
         let mut columns: Vec<AnyColumn<'a>> = match self.values("columns") {
             Some(names) => names.iter().map(|name| self.column(name)).collect::<Outcome<_>>()?,
             None => self.study()?.columns().into_iter().map(AnyColumn::Ours).collect(),
@@ -215,7 +222,7 @@ impl<'a> Ask<'a> {
     }
 
     fn versus(&self) -> Outcome<Block> {
-        self.only(0, &["study", "a", "b", "metric", "tasks", "spread"])?;
+        self.only(0, &["study", "a", "b", "metric", "tasks", "splits", "spread"])?;
         let (a, b) = (self.our_column(self.needed("a")?)?, self.column(self.needed("b")?)?);
         let (metric, spread) = (self.metric()?, self.spread()?);
         Ok(Block::Table(match b {
