@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::linalg::factor::{cholesky_upper, solve_vector};
 use crate::linalg::product::Part;
 use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_vec, sum_of_logs};
-use crate::simd::{all_finite, combine};
+use crate::simd::combine;
 use serde::{Deserialize, Serialize};
 
 /// Natural parameters of a Gaussian factor: exp(−½ vᵀΛv + ηᵀv).
@@ -67,11 +67,6 @@ impl Factor {
         root.half.clone_from(&self.linear);
         solve_vector(&root.u, &root.inv_diag, &mut root.half);
         Ok(0.5 * dot(&root.half, &root.half) + sum_of_logs(&root.inv_diag))
-    }
-
-    /// Whether every entry is finite.
-    pub fn is_finite(&self) -> bool {
-        all_finite(self.precision.as_slice()) && all_finite(&self.linear)
     }
 
     /// Moments of prior × factorˢ.

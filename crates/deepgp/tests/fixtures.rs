@@ -405,7 +405,7 @@ fn tilted_moments_of_single_points() {
                     let p = sites.curvature[d].clone();
                     let mut mean = product(&q.cov(), Op::Id, &column(&bar.mean), Op::Id);
                     mean.add_scaled(1.0, &column(&q.mean));
-                    let mut cov = q.cov().clone();
+                    let mut cov = q.cov();
                     cov.add_scaled(-1.0, &sandwich(&q.cov(), Op::Id, &p));
                     check("tilted_mean", &product(chol_l, Op::Id, &mean, Op::Id));
                     check("tilted_cov", &sandwich(chol_l, Op::Id, &cov));

@@ -85,24 +85,29 @@ impl Execute for AutoStudy {
             watch(Progress { done, total, found, line: Some(&line) });
             Ok(())
         })?;
-        for line in self.low_splits(data, log)? {
-            log.append(&line)?;
-            watch(Progress { done: done.load(Ordering::Relaxed), total, found, line: Some(&line) });
+        if stop.load(Ordering::Relaxed) {
+            return Ok(false);
         }
-        Ok(!stop.load(Ordering::Relaxed))
+        for line in self.far_below(data, log)? {
+            log.append(&line)?;
+            watch(Progress { done: total, total, found, line: Some(&line) });
+        }
+        Ok(true)
     }
 }
 
 impl AutoStudy {
-    /// What is to be said of splits far below the others, of tasks that the log has all splits of, unless it says so already.
-    fn low_splits(&self, data: &[TaskData], log: &Log) -> Result<Vec<Line>> {
-        let (results, mut lines) = (Results::of(log.read()?)?, Vec::new());
+    /// What the log does not say yet of splits far below the others, of tasks of which it has every run on every split.
+    fn far_below(&self, data: &[TaskData], log: &Log) -> Result<Vec<Line>> {
+        let (results, mut lines) = (Results::read(&[log.path()])?, Vec::new());
         let Ok(study) = results.study(&self.name) else { return Ok(lines) };
-        for (task, data) in self.tasks.iter().zip(data) {
-            for (variant, _) in ENTRANTS {
-                let is_whole = study.runs(&task.name, variant).is_some_and(|runs| runs.count() == data.splits.len());
-                let far = if is_whole { study.far_below(&task.name, variant) } else { Vec::new() };
-                lines.extend(far.into_iter().map(Line::FarBelow).filter(|line| log.find(line).is_none()));
+        let every = Self { splits: None, shard: Shard::default(), ..self.clone() };
+        let keys = every.keys(data);
+        for (t, task) in self.tasks.iter().enumerate() {
+            let mut of_task = keys.iter().filter(|(task, _)| *task == t);
+            if of_task.all(|(_, key)| study.has(key)) {
+                let far = study.variants.iter().flat_map(|variant| study.far_below(&task.name, variant));
+                lines.extend(far.map(Line::FarBelow).filter(|line| log.find(line).is_none()));
             }
         }
         Ok(lines)

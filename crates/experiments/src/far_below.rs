@@ -32,7 +32,7 @@ fn standings(runs: Runs<'_>) -> Vec<Standing<'_>> {
                 let deviations = (median - mean_log_density) / deviation;
                 Standing { run, mean_log_density, median, deviations }
             };
-            scored.into_iter().map(standing).collect()
+            scored.into_iter().map(standing).filter(|standing| standing.deviations.is_finite()).collect()
         }
         _ => Vec::new(),
     }
@@ -45,10 +45,11 @@ impl StudyResults {
         let of = |variant: &str| self.runs(task, variant).map(standings).unwrap_or_default();
         let mut far = of(variant);
         far.retain(|standing| standing.deviations > FAR);
-        let others: Vec<(&String, Vec<Standing<'_>>)> = match far.is_empty() {
-            true => Vec::new(),
-            false => self.variants.iter().filter(|name| *name != variant).map(|name| (name, of(name))).collect(),
-        };
+        if far.is_empty() {
+            return Vec::new();
+        }
+        let others: Vec<(&String, Vec<Standing<'_>>)> =
+            self.variants.iter().filter(|name| *name != variant).map(|name| (name, of(name))).collect();
         let told = |Standing { run, mean_log_density, median, deviations }: Standing<'_>| {
             let there =
                 |all: &[Standing<'_>]| all.iter().find(|s| s.run.key.split == run.key.split).map(|s| s.deviations);
@@ -59,7 +60,9 @@ impl StudyResults {
                 mean_log_density,
                 median,
                 deviations,
-                standard_errors: judged.map(|judged| judged.standard_errors_below(rows, mean_log_density)),
+                standard_errors: judged
+                    .map(|judged| judged.standard_errors_below(rows, mean_log_density))
+                    .filter(|errors| errors.is_finite()),
                 others: others.iter().filter_map(|(name, all)| Some(((*name).clone(), there(all)?))).collect(),
             }
         };

@@ -72,12 +72,9 @@ impl Log {
         Ok(Self { path: path.into(), old, file: Mutex::new(file) })
     }
 
-    /// Everything in the file, with what was added to it.
-    ///
-    /// # Errors
-    /// What [`read_records`] says.
-    pub fn read(&self) -> Result<Vec<Line>> {
-        read_records(&self.path)
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The record that the file had when it was opened of what `wanted` is a record of.

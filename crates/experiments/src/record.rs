@@ -1,4 +1,4 @@
-//! Records: one line of JSON for each run, each search and each choice.
+//! Records: one line of JSON for each run, each search, each choice, and each split that ended far below the others.
 
 use crate::circumstances::Circumstances;
 use deepgp::train::Termination;

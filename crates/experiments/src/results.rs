@@ -137,7 +137,7 @@ impl Results {
         Ok(())
     }
 
-    /// The same with these splits alone.
+    /// The same with the runs of these splits alone; searches and choices stay.
     pub fn of_splits(&self, splits: &[usize]) -> Self {
         let mut some = self.clone();
         for study in &mut some.studies {
@@ -214,6 +214,11 @@ impl StudyResults {
     /// The runs of a task and variant; none if there are none.
     pub fn runs(&self, task: &str, variant: &str) -> Option<Runs<'_>> {
         self.runs.get(&(task.to_owned(), variant.to_owned())).map(|runs| Runs(runs))
+    }
+
+    /// Whether there is a run with this key.
+    pub fn has(&self, key: &Key) -> bool {
+        self.runs(&key.task, &key.variant).is_some_and(|runs| runs.iter().any(|run| run.key == *key))
     }
 
     /// All runs, by task and variant.

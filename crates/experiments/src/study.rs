@@ -60,7 +60,7 @@ pub struct Progress<'a> {
     pub total: usize,
     /// How many of them were found in the records.
     pub found: usize,
-    /// What was just done; nothing at the beginning.
+    /// What was just done or found out; nothing at the beginning.
     pub line: Option<&'a Line>,
 }
 
@@ -87,7 +87,7 @@ pub trait Execute {
     /// Its tasks.
     fn tasks(&self) -> &[Task];
 
-    /// Does what is not in the log yet, on so many threads; `watch` is told of each run. Returns whether all is done: not if
+    /// Does what is not in the log yet, on so many threads; `watch` is told of each line. Returns whether all is done: not if
     /// `stop` was set.
     ///
     /// Every run has one thread and a seed that depends on nothing but what is run and the split, so that records do not depend

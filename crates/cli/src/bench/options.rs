@@ -275,7 +275,8 @@ What `deepgp fit` does when no network is given, on the training part of each
 split and scored on its test part; and where there are at most 2,000 training
 rows, exact GPs with two kernels, to compare with. Every run has one thread and
 is one line of JSON that says what was tried; a study that was interrupted goes
-on where it was when the command is given again.
+on where it was when the command is given again. When all splits of a task are
+there, one more line names each that ended far below the others.
 
 Example:
   deepgp bench auto --out auto.jsonl --tasks boston,energy1 --splits 0-4")]

@@ -29,7 +29,7 @@ and anywhere:
 Metrics M are rmse, mean_log_density, coverage_95 and seconds. Variants V stand
 in quotes, as in \"[GP, 50]\"; \"STUDY/[GP, 50]\" is one of another study and
 \"NAME/[GP, 50]\" one of the published table NAME.csv. Several values of one key
-stand one after another.
+stand one after another; splits count from 0.
 
 Examples:
   deepgp bench report runs.jsonl

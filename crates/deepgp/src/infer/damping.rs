@@ -125,7 +125,8 @@ pub(super) fn damped(
 pub(super) fn admitted(step: f64, mut candidate: impl FnMut(f64, &mut Factor), room: &mut Room) -> bool {
     candidate(step, &mut room.factor);
     match room.factor.log_partition(LEAST_PIVOT, &mut room.root) {
-        // Whatever entry of (Λ, η) were not finite, a pivot or φ would not be either.
+        // Candidates are symmetric to the last bit. An entry of the upper triangle of Λ, which is what is factored, or of η that
+        // is not finite leaves a pivot or φ that is not.
         Ok(log_partition) if log_partition.is_finite() => {
             room.log_partition = log_partition;
             true

@@ -167,24 +167,22 @@ impl Workspace {
 pub(super) struct Remembered {
     phi: f64,
     /// By which the factor is told from one that something else has put in its place.
-    mark: Option<(f64, f64)>,
+    sums: Option<(f64, f64)>,
 }
 
 impl Remembered {
     pub(super) fn new(factor: &Factor, phi: f64) -> Self {
-        Self { phi, mark: Some(mark(factor)) }
+        Self { phi, sums: Some(sums_of(factor)) }
     }
 
     /// φ, if it is that of this factor.
     fn of(&self, factor: &Factor) -> Option<f64> {
-        (self.mark? == mark(factor)).then_some(self.phi)
+        (self.sums? == sums_of(factor)).then_some(self.phi)
     }
 }
 
-/// tr Λ and Σ η.
-fn mark(factor: &Factor) -> (f64, f64) {
-    let m = factor.linear.len();
-    ((0..m).map(|i| factor.precision[(i, i)]).sum(), sum(&factor.linear))
+fn sums_of(factor: &Factor) -> (f64, f64) {
+    (sum(factor.precision.as_slice()), sum(&factor.linear))
 }
 
 /// What a step or a prediction needs of the hyperparameters alone.

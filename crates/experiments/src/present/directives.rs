@@ -15,7 +15,9 @@
 //! | `count WORD a= b= metric= [study=] [tasks=]` | a count over tasks; the word is tasks, wins, ties, losses, better, worse, significant_wins or significant_losses |
 //! | `total WORD study= [variant=] [task=]` | a sum over a study; the word is runs, tasks, splits, searches, trials, seconds, minutes, hours, failed, diverged, lost or events |
 //!
-//! `splits=` leaves only these splits of our own runs, counted from 0. Columns are named by their variants, as `"[GP, 50]"`, of the study that is named with `study=`; `"STUDY/VARIANT"` names one of
+//! `splits=` leaves only these splits of our own runs, counted from 0.
+//!
+//! Columns are named by their variants, as `"[GP, 50]"`, of the study that is named with `study=`; `"STUDY/VARIANT"` names one of
 //! another study, `"NAME/VARIANT"` one of the published table `NAME.csv`.
 
 use super::columns::{AnyColumn, Spread};
@@ -62,7 +64,11 @@ type Outcome<T> = std::result::Result<T, Fault>;
 pub fn evaluate(directive: &Directive, sources: &Sources<'_>) -> Outcome<Replacement> {
     let ask = Ask { directive, sources };
     let Some(named) = ask.values("splits") else { return ask.carry_out() };
-    let split = |text: &String| text.parse::<usize>().map_err(|_| format!("'{text}' is not the number of a split"));
+    let is_there =
+        |split: &usize| sources.results.studies.iter().any(|s| s.all_runs().any(|run| run.key.split == *split));
+    let split = |text: &String| {
+        text.parse::<usize>().ok().filter(is_there).ok_or_else(|| format!("no run is of a split '{text}'"))
+    };
     let results = sources.results.of_splits(&named.iter().map(split).collect::<Outcome<Vec<usize>>>()?);
     Ask { directive, sources: &Sources { results: &results, ..*sources } }.carry_out()
 }

@@ -30,7 +30,7 @@ pub fn troubles(study: &StudyResults) -> Vec<Block> {
                 (Some(_), false) => {}
             }
         }
-        let below: Vec<String> = study.far_below(task, variant).iter().map(low).collect();
+        let below: Vec<String> = study.far_below(task, variant).iter().map(told).collect();
         if !below.is_empty() {
             n_far += below.len();
             far.push(format!("{task}, {variant}, {} of {} splits: {}", below.len(), group.count(), below.join(", ")));
@@ -67,14 +67,15 @@ pub fn troubles(study: &StudyResults) -> Vec<Block> {
     blocks
 }
 
-/// One split that is far below the others: number, log density, how far, and what helps to tell why.
-fn low(far: &FarBelow) -> String {
+/// What is said of one split that is far below the others: number, log density, how far, and what helps to tell why.
+fn told(far: &FarBelow) -> String {
     let mut text = format!("{} ({}, {} deviations", far.key.split, short(far.mean_log_density), short(far.deviations));
     if let Some(errors) = far.standard_errors {
-        text += &format!("; {} standard errors below what was expected", short(errors));
+        let side = if errors < 0.0 { "above" } else { "below" };
+        text += &format!("; {} standard errors {side} what was expected", short(errors.abs()));
     }
     for (variant, deviations) in &far.others {
-        text += &format!("; {variant} {}", short(*deviations));
+        text += &format!("; {variant} {} deviations", short(*deviations));
     }
     text + ")"
 }
