@@ -19,7 +19,7 @@ use crate::linalg::product::{Left, Part, product};
 use crate::linalg::transpose::mirror;
 use crate::linalg::{Mat, row_dots, sum, tri};
 use crate::param::{Block, BlockMut, Parameters};
-use crate::simd::{Job, Lanes, PAD, exp_in_place, run, wide};
+use crate::simd::{Job, Lanes, exp_in_place, run, wide};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -168,7 +168,7 @@ impl Law for Eq {
             let points = tables.points[q * row..][..m].iter_mut().enumerate();
             points.for_each(|(i, point)| *point = z[(i, q)]);
         }
-        tables.pairs.resize(tri::packed_len(m) + PAD, 0.0);
+        tables.pairs.resize(triangle_len(m));
         tables.scales.clear();
         tables.scales.extend(self.lengthscale.iter().map(|l| 0.5 * LOG2_E.sqrt() / l));
         let job = PairDistances {

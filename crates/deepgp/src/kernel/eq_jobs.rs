@@ -5,6 +5,7 @@
 //! first-level cache, and take [`QUAD`] points in registers together. Tables and rows of numbers per centre have room for
 //! [`PAD`] numbers past the last, so that loops need no tails; only what [`ExpSweep`] writes ends with the last centre.
 
+use crate::linalg::Mat;
 use crate::simd::{Job, Lanes, PAD};
 use std::ops::Range;
 
@@ -94,7 +95,7 @@ pub(super) struct ExpSweep<'a> {
     pub table: *const f64,
     pub out: Rows,
     /// Zero past the last centre.
-    pub weights: &'a [Vec<f64>],
+    pub weights: Option<&'a Mat>,
     /// Per quad and weight [`QUAD`] sums.
     pub dots: &'a mut [f64],
 }
@@ -109,9 +110,9 @@ impl ExpSweep<'_> {
                 // SAFETY: passed on to the caller.
                 unsafe {
                     self.exponentials::<L, G>(quad, strip.clone());
-                    for (d, weights) in self.weights.iter().enumerate() {
+                    for (d, weights) in self.weights.iter().flat_map(|weights| weights.iter_rows()).enumerate() {
                         let sums = dots::<L, G, 1>(self.out, quad, [weights.as_ptr()], strip.clone());
-                        add_quad(self.dots, quad * self.weights.len() + d, sums[0]);
+                        add_quad(self.dots, quad * self.weights.map_or(0, Mat::rows) + d, sums[0]);
                     }
                 }
             }
@@ -334,7 +335,7 @@ pub(super) struct GatherSweep<'a> {
     /// Per quad and weight [`QUAD`] numbers.
     pub dots: &'a mut [f64],
     /// One for each gathered table, zero past the last pair.
-    pub b: Option<&'a [Vec<f64>]>,
+    pub b: Option<&'a Mat>,
 }
 
 /// Calls a function with the number of tables that are taken together as a constant, until all are done.
@@ -412,13 +413,13 @@ impl GatherSweep<'_> {
     }
 
     #[inline(always)]
-    unsafe fn weigh<L: Lanes, const G: usize>(&mut self, quad: usize, b: &[Vec<f64>], strip: Range<usize>) {
-        let coefs = self.coef[quad * b.len() * QUAD..][..b.len() * QUAD].as_chunks::<QUAD>().0;
+    unsafe fn weigh<L: Lanes, const G: usize>(&mut self, quad: usize, b: &Mat, strip: Range<usize>) {
+        let coefs = self.coef[quad * b.rows() * QUAD..][..b.rows() * QUAD].as_chunks::<QUAD>().0;
         // SAFETY: passed on to the caller.
         unsafe {
             for p in strip.step_by(L::N) {
                 let mut weight = [L::splat(0.0); G];
-                for (b, coef) in b.iter().zip(coefs) {
+                for (b, coef) in b.iter_rows().zip(coefs) {
                     let b = L::load(b.as_ptr().add(p));
                     for (weight, coef) in weight.iter_mut().zip(coef) {
                         *weight = L::mul_add(L::splat(*coef), b, *weight);

@@ -38,7 +38,7 @@ pub(super) fn known(law: &Eq, tables: &PsiTables, x: &Mat, k: &mut Mat) {
             widths: shape.widths(),
             table: zeros.as_ptr(),
             out: Rows { at: k.row_mut(n).as_mut_ptr(), stride: m },
-            weights: &[],
+            weights: None,
             dots: &mut [],
         };
         // SAFETY: tables have room past their ends; as many rows of M numbers as there are points begin at row n.

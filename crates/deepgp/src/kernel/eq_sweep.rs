@@ -157,19 +157,12 @@ impl EqSweep {
     }
 
     /// ψ₁, ξ and Ψ₂ of the first `n` rows of the input, and ⟨B_d, Ψ₂⟩ into `dots` (points × outputs).
-    pub fn forward(
-        &mut self,
-        law: &Eq,
-        tables: &PsiTables,
-        b: &[Vec<f64>],
-        input: (&Mat, &Mat, usize),
-        dots: &mut Mat,
-    ) {
+    pub fn forward(&mut self, law: &Eq, tables: &PsiTables, b: &Mat, input: (&Mat, &Mat, usize), dots: &mut Mat) {
         let (mean, var, n) = input;
         let (len, row, d_out) = (tri::packed_len(self.m), row_len(self.m), self.d_out);
         assert!(0 < n && n * d_out <= self.dots.len() && mean.rows() >= n && var.rows() >= n, "room for the points");
-        assert_eq!((law.dim_in(), b.len()), (self.dim, d_out), "one lengthscale per input, one triangle per output");
-        assert!(b.iter().all(|b| b.len() >= len + PAD) && tables.pairs.len() >= len + PAD, "tables are padded");
+        assert_eq!((law.dim_in(), b.rows()), (self.dim, d_out), "one lengthscale per input, one triangle per output");
+        assert!(b.cols() >= len + PAD && tables.pairs.len() >= len + PAD, "tables are padded");
         self.points = if n == 1 { Points::One } else { Points::Quads(n.div_ceil(QUAD)) };
         let points = self.points;
         wide(|| {
@@ -183,7 +176,7 @@ impl EqSweep {
             widths: self.of_psi1.widths(),
             table: self.zeros.as_ptr(),
             out: Rows { at: self.psi1.as_mut_ptr(), stride: row },
-            weights: &[],
+            weights: None,
             dots: &mut [],
         };
         // SAFETY: every table and every row of a point has PAD numbers past its last centre.
@@ -194,7 +187,7 @@ impl EqSweep {
             widths: self.of_psi2.widths(),
             table: tables.pairs.as_ptr(),
             out: Rows { at: self.psi2.as_mut_ptr(), stride: triangle_len(self.m) },
-            weights: b,
+            weights: Some(b),
             dots: &mut self.dots,
         };
         // SAFETY: as above; B is zero past its last pair.
@@ -228,16 +221,16 @@ impl EqSweep {
         &mut self,
         law: &Eq,
         tables: &PsiTables,
-        (a, b): (&Mat, &[Vec<f64>]),
+        (a, b): (&Mat, &Mat),
         (mean, var, n): (&Mat, &Mat, usize),
         (bar, coef): (&GroupBar, &Mat),
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut PsiSums,
     ) {
         let (m, d_out, row) = (self.m, self.d_out, row_len(self.m));
-        assert_eq!((b.len(), a.rows(), coef.cols()), (d_out, d_out, d_out), "one of each per output");
+        assert_eq!((b.rows(), a.rows(), coef.cols()), (d_out, d_out, d_out), "one of each per output");
         assert!(n <= self.points.rows() && coef.rows() >= n, "the group of the forward pass");
-        assert!(b.iter().all(|b| b.len() >= tri::packed_len(m) + PAD), "triangles are padded");
+        assert!(b.cols() >= tri::packed_len(m) + PAD, "triangles are padded");
         assert!(sums.points.len() >= self.dim * row, "sums are padded");
 
         for d in 0..d_out {
@@ -280,7 +273,7 @@ impl EqSweep {
 
     /// The sums over points of the group, added to those of the block, and the dot products for [`EqSweep::moments`]; in a
     /// wide layer F takes the place of Ψ₂.
-    fn gather(&mut self, tables: &PsiTables, b: &[Vec<f64>], coef: &Mat, n: usize) {
+    fn gather(&mut self, tables: &PsiTables, b: &Mat, coef: &Mat, n: usize) {
         let (dim, d_out, stride, per_output) = (self.dim, self.d_out, triangle_len(self.m), self.gathered_per_output());
         let is_narrow = self.is_narrow();
         if self.fresh && is_narrow {
@@ -318,9 +311,9 @@ impl EqSweep {
     }
 
     /// B c_q and B c_q² of every output and dimension.
-    fn weigh_moments(&mut self, tables: &PsiTables, b: &[Vec<f64>]) {
+    fn weigh_moments(&mut self, tables: &PsiTables, b: &Mat) {
         let (len, stride, dim) = (tri::packed_len(self.m), triangle_len(self.m), self.dim);
-        for (weights, b) in self.moment_weights.chunks_exact_mut(2 * dim * stride).zip(b) {
+        for (weights, b) in self.moment_weights.chunks_exact_mut(2 * dim * stride).zip(b.iter_rows()) {
             let (first, second) = weights.split_at_mut(dim * stride);
             for q in 0..dim {
                 let (first, second) = (&mut first[q * stride..][..len], &mut second[q * stride..][..len]);
@@ -336,15 +329,15 @@ impl EqSweep {
     }
 
     /// The block's sums over points: adds Σ_n b Ψ₂ to `c`, and those that belong to pairs and midpoints to `sums`.
-    pub fn end_block(&mut self, tables: &PsiTables, b: &[Vec<f64>], c: &mut [Vec<f64>], sums: &mut PsiSums) {
+    pub fn end_block(&mut self, tables: &PsiTables, b: &Mat, c: &mut Mat, sums: &mut PsiSums) {
         if std::mem::replace(&mut self.fresh, true) {
             return;
         }
         let (len, stride, dim, per_output) =
             (tri::packed_len(self.m), triangle_len(self.m), self.dim, self.gathered_per_output());
-        for ((gathered, b), c) in self.gathered.chunks_exact(per_output * stride).zip(b).zip(c) {
+        for (d, (gathered, b)) in self.gathered.chunks_exact(per_output * stride).zip(b.iter_rows()).enumerate() {
             let (half_c, of_midpoints) = gathered.split_at(stride);
-            let entries = c[..len].iter_mut().zip(&mut sums.pairs[..len]).zip(half_c.iter().zip(b));
+            let entries = c.row_mut(d)[..len].iter_mut().zip(&mut sums.pairs[..len]).zip(half_c.iter().zip(b));
             wide(|| {
                 entries.for_each(|((c, pair), (half_c, b))| {
                     *c += 2.0 * half_c;
@@ -570,9 +563,8 @@ mod tests {
             let var = Mat::from_fn(n, dim, |_, _| 0.1 + rng.random::<f64>());
             let (a, coef) = (random(d_out, m, &mut rng), random(n, d_out, &mut rng));
             let packed = tri::packed_len(m);
-            let b: Vec<Vec<f64>> = (0..d_out)
-                .map(|_| random(1, packed, &mut rng).as_slice().iter().copied().chain([0.0; PAD]).collect())
-                .collect();
+            let mut b = Mat::zeros(d_out, triangle_len(m));
+            (0..d_out).for_each(|d| b.row_mut(d)[..packed].fill_with(|| rng.random::<f64>() - 0.5));
             let mut group_bar = GroupBar::zeros(n, m, dim, xi);
             for g in 0..n {
                 group_bar.psi0[g] = rng.random();
@@ -587,7 +579,7 @@ mod tests {
             sweep.forward(&law, &tables, &b, (&mean, &var, n), &mut dots);
             // F takes the place of Ψ₂ on the way back.
             let psi2: Vec<Vec<f64>> = (0..n).map(|g| sweep.psi2(g).to_vec()).collect();
-            let mut c = vec![vec![0.0; packed + PAD]; d_out];
+            let mut c = Mat::zeros(d_out, triangle_len(m));
             let (mut mean_bar, mut var_bar) = (Mat::zeros(n, dim), Mat::zeros(n, dim));
             let mut sums = PsiSums::zeros(m, dim, dim + 1);
             let input = (&mean, &var, n);
@@ -610,20 +602,20 @@ mod tests {
                     bar.xi.row_mut(q).copy_from_slice(group_bar.xi(g, q));
                 }
                 for d in 0..d_out {
-                    let dot: f64 = b[d].iter().zip(&psi.psi2).map(|(b, p)| b * p).sum();
+                    let dot: f64 = b.row(d).iter().zip(&psi.psi2).map(|(b, p)| b * p).sum();
                     assert_all_close("⟨B, Ψ₂⟩", &[dots[(g, d)]], &[dot], Tolerance::Rounding);
                     let mut y = vec![0.0; m];
                     tri::packed_mul(&psi.psi2, a.row(d), &mut y);
                     assert_all_close("Ψ₂ A", sweep.psi2_a(g, d), &y, Tolerance::Rounding);
                     for p in 0..packed {
                         plain_c[d][p] += coef[(g, d)] * psi.psi2[p];
-                        bar.psi2[p] += coef[(g, d)] * b[d][p];
+                        bar.psi2[p] += coef[(g, d)] * b[(d, p)];
                     }
                 }
                 let input = InputBar { mean: plain_mean.row_mut(g), var: plain_var.row_mut(g) };
                 law.psi_adjoint(&tables, mean.row(g), var.row(g), &mut psi, &bar, input, &mut plain_sums);
             }
-            for (c, plain) in c.iter().zip(&plain_c) {
+            for (c, plain) in c.iter_rows().zip(&plain_c) {
                 assert_all_close("C̄", &c[..packed], plain, Tolerance::Rounding);
             }
             assert_all_close("m̄", mean_bar.as_slice(), plain_mean.as_slice(), Tolerance::Rounding);
@@ -647,11 +639,11 @@ mod tests {
             let var = Mat::from_fn(n, dim, |_, _| 0.1 + rng.random::<f64>());
             (random(n, dim, &mut rng), var, random(n, 1, &mut rng))
         });
-        let (a, b) = (random(1, m, &mut rng), random(1, packed, &mut rng));
-        let b = [b.as_slice().iter().copied().chain([0.0; PAD]).collect::<Vec<f64>>()];
+        let (a, mut b) = (random(1, m, &mut rng), Mat::zeros(1, triangle_len(m)));
+        b.as_mut_slice()[..packed].fill_with(|| rng.random::<f64>() - 0.5);
         let run = |groups_per_block: usize| {
             let (mut sweep, mut dots) = (EqSweep::new(n, m, dim, 1, false), Mat::zeros(n, 1));
-            let (mut c, mut sums) = ([vec![0.0; packed + PAD]], PsiSums::zeros(m, dim, dim + 1));
+            let (mut c, mut sums) = (Mat::zeros(1, triangle_len(m)), PsiSums::zeros(m, dim, dim + 1));
             for block in groups.chunks(groups_per_block) {
                 for (mean, var, coef) in block {
                     sweep.forward(&law, &tables, &b, (mean, var, n), &mut dots);
@@ -666,7 +658,7 @@ mod tests {
             (c, grad)
         };
         let ((c, grad), (c_of_three, grad_of_three)) = (run(1), run(3));
-        assert_all_close("C̄", &c_of_three[0], &c[0], Tolerance::Rounding);
+        assert_all_close("C̄", c_of_three.as_slice(), c.as_slice(), Tolerance::Rounding);
         assert_all_close("z̄", grad_of_three.z.as_slice(), grad.z.as_slice(), Tolerance::Rounding);
         assert_all_close("parameters", &grad_of_three.params, &grad.params, Tolerance::Rounding);
     }

@@ -136,7 +136,7 @@ impl Group {
         &mut self,
         kernel: &Kernel,
         tables: &PsiTables,
-        b: &[Vec<f64>],
+        b: &Mat,
         input: (&Mat, &Mat, usize),
         dots: &mut Mat,
     ) {
@@ -155,10 +155,10 @@ impl Group {
         &mut self,
         kernel: &Kernel,
         tables: &PsiTables,
-        weights: (&Mat, &[Vec<f64>]),
+        weights: (&Mat, &Mat),
         input: (&Mat, &Mat, usize),
         bars: (&GroupBar, &Mat),
-        c: &mut [Vec<f64>],
+        c: &mut Mat,
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut PsiSums,
     ) {
@@ -174,7 +174,7 @@ impl Group {
     }
 
     /// Adds what [`Group::backward`] has gathered since the last call, with the weights `b` of all these calls.
-    pub fn end_block(&mut self, tables: &PsiTables, b: &[Vec<f64>], c: &mut [Vec<f64>], sums: &mut PsiSums) {
+    pub fn end_block(&mut self, tables: &PsiTables, b: &Mat, c: &mut Mat, sums: &mut PsiSums) {
         match self {
             Group::Eq(sweep) => sweep.end_block(tables, b, c, sums),
             Group::Plain(_) => {}
@@ -187,13 +187,13 @@ impl Plain {
         &mut self,
         kernel: &Kernel,
         tables: &PsiTables,
-        b: &[Vec<f64>],
+        b: &Mat,
         (mean, var, n): (&Mat, &Mat, usize),
         dots: &mut Mat,
     ) {
         for (g, psi) in self.psi[..n].iter_mut().enumerate() {
             kernel.psi(tables, mean.row(g), var.row(g), psi);
-            for (d, b) in b.iter().enumerate() {
+            for (d, b) in b.iter_rows().enumerate() {
                 dots[(g, d)] = dot(&b[..psi.psi2.len()], &psi.psi2);
             }
         }
@@ -204,10 +204,10 @@ impl Plain {
         &mut self,
         kernel: &Kernel,
         tables: &PsiTables,
-        (a, b): (&Mat, &[Vec<f64>]),
+        (a, b): (&Mat, &Mat),
         (mean, var, n): (&Mat, &Mat, usize),
         (group_bar, coef): (&GroupBar, &Mat),
-        c: &mut [Vec<f64>],
+        c: &mut Mat,
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut PsiSums,
     ) {
@@ -220,9 +220,9 @@ impl Plain {
                 bar.xi.row_mut(q).copy_from_slice(group_bar.xi(g, q));
             }
             bar.psi2.fill(0.0);
-            for (d, b) in b.iter().enumerate() {
+            for (d, b) in b.iter_rows().enumerate() {
                 axpy(coef[(g, d)], b, &mut bar.psi2);
-                axpy(coef[(g, d)], &psi.psi2, &mut c[d]);
+                axpy(coef[(g, d)], &psi.psi2, c.row_mut(d));
                 tri::packed_mul(&psi.psi2, a.row(d), self.psi2_a.row_mut(d * capacity + g));
             }
             let input = InputBar { mean: input_bar.0.row_mut(g), var: input_bar.1.row_mut(g) };

@@ -101,7 +101,7 @@ pub struct PsiTables {
     /// [`triangle_len`].
     pub(crate) midpoints: Aligned,
     /// A law's own numbers for each packed pair i ≤ j, with room for vectors to read past the end.
-    pub(crate) pairs: Vec<f64>,
+    pub(crate) pairs: Aligned,
     /// A law's own numbers for each dimension.
     pub(crate) scales: Vec<f64>,
     /// The atoms of a law that consists of them.
@@ -156,7 +156,7 @@ pub struct PsiSums {
     pub grad: KernelGrad,
     /// A law's own sums over points for each packed pair i ≤ j, turned into gradients by [`Law::finish`]; with room
     /// for vectors to write zeros past the end.
-    pub(crate) pairs: Vec<f64>,
+    pub(crate) pairs: Aligned,
     /// A law's own sums over points for Zᵀ, D rows of [`row_len`], turned into gradients by [`Law::finish`].
     pub(crate) points: Aligned,
     /// The same for the midpoints of pairs, D rows of [`triangle_len`].
@@ -176,7 +176,7 @@ impl PsiSums {
     pub fn zeros(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
         Self {
             grad: KernelGrad::zeros(n_inducing, dim_in, n_params),
-            pairs: vec![0.0; tri::packed_len(n_inducing) + PAD],
+            pairs: Aligned::zeros(triangle_len(n_inducing)),
             points: Aligned::zeros(dim_in * row_len(n_inducing)),
             midpoints: Aligned::zeros(dim_in * triangle_len(n_inducing)),
             ..Self::default()

@@ -7,10 +7,11 @@
 
 use super::{Inducing, Inputs, LayerSums, Second, Wanted};
 use crate::gauss::{Moments, MomentsBar};
+use crate::kernel::triangle_len;
 use crate::linalg::product::{Left, Part, product};
 use crate::linalg::transpose::mirror;
 use crate::linalg::{Mat, mul_lower_transposed, mul_vec, tri};
-use crate::simd::{PAD, wide};
+use crate::simd::wide;
 
 /// What propagation needs of N(μ, S) of each output: μ and S − I, and of random inputs A and B; kept and refilled from step
 /// to step.
@@ -22,9 +23,9 @@ pub struct Projection {
     pub excess: Vec<Mat>,
     /// A, one row of M per output.
     pub a: Mat,
-    /// B as packed weights, off-diagonal entries doubled, so that ⟨B, Ψ₂⟩ is a plain dot product with a packed Ψ₂;
-    /// with room for vectors to read past the end.
-    pub b: Vec<Vec<f64>>,
+    /// B as packed weights, off-diagonal entries doubled, so that ⟨B, Ψ₂⟩ is a plain dot product with a packed Ψ₂; a row per
+    /// output, with zeros for vectors to read past its end.
+    pub b: Mat,
     /// E = (L C_q)⁻¹ of one output, and the upper triangle of EᵀE.
     e: Mat,
     square: Mat,
@@ -77,15 +78,16 @@ impl Projection {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
         self.a.reshape(q.len(), m);
-        self.b.resize_with(q.len(), Vec::new);
+        if (self.b.rows(), self.b.cols()) != (q.len(), triangle_len(m)) {
+            self.b.reset(q.len(), triangle_len(m));
+        }
         for (d, q) in q.iter().enumerate() {
             q.precision.solve_lower(l_inv, &mut self.e);
             mul_lower_transposed(&self.e, &q.half_mean, self.a.row_mut(d));
             let square = &mut self.square;
             product(square, false, Left::transposed(&self.e, Part::Upper), (&self.e, Part::Lower), Part::Upper);
             // B = EᵀE − K⁻¹ + A Aᵀ, packed with off-diagonal entries doubled
-            let (a, b) = (self.a.row(d), &mut self.b[d]);
-            b.resize(tri::packed_len(m) + PAD, 0.0);
+            let (a, b) = (self.a.row(d), self.b.row_mut(d));
             let mut p = 0;
             for i in 0..m {
                 let row = &mut b[p..p + m - i];
@@ -127,7 +129,7 @@ impl Projection {
                 Second::Random { outer, c } => {
                     mul_vec(l_inv, Part::Lower, sums.a.row(d), &mut bar.mean);
                     full.reshape(m, m);
-                    tri::unpack(&c[d], full);
+                    tri::unpack(c.row(d), full);
                     whiten(inducing, full, half, &mut bar.cov);
                     mirror(&mut outer[d], Part::Lower);
                     whiten(inducing, &outer[d], half, p);

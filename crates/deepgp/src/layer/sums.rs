@@ -1,10 +1,9 @@
 //! Sums over points that a layer's adjoint and its site updates need: all that a block of points leaves behind.
 
 use super::{Inputs, Layer, Wanted};
-use crate::kernel::{KernelGrad, PsiSums};
-use crate::linalg::{Mat, axpy, tri};
+use crate::kernel::{KernelGrad, PsiSums, triangle_len};
+use crate::linalg::Mat;
 use crate::param::Parameters;
-use crate::simd::PAD;
 
 /// ∂F/∂(parameters) of one layer, natural values.
 #[derive(Debug, Clone, Default)]
@@ -63,8 +62,8 @@ pub enum Second {
     Random {
         /// Σ g̃ g̃ᵀ, M × M per output; the lower triangle has meaning.
         outer: Vec<Mat>,
-        /// Σ b Ψ₂ per output, packed, with room for vectors to write zeros past the end.
-        c: Vec<Vec<f64>>,
+        /// Σ b Ψ₂, packed, a row per output with room for vectors to write zeros past its end.
+        c: Mat,
     },
 }
 
@@ -79,7 +78,7 @@ impl LayerSums {
                 PsiSums::without_pairs(m, layer.dim_in(), layer.kernel.n_params()),
             ),
             Inputs::Random => (
-                Second::Random { outer: squares(), c: vec![vec![0.0; tri::packed_len(m) + PAD]; d_out] },
+                Second::Random { outer: squares(), c: Mat::zeros(d_out, triangle_len(m)) },
                 PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
             ),
         };
@@ -91,7 +90,7 @@ impl LayerSums {
         self.a.fill_zero();
         self.fresh = true;
         if let Second::Random { c, .. } = &mut self.second {
-            c.iter_mut().for_each(|c| c.fill(0.0));
+            c.fill_zero();
         }
         self.psi.clear();
         self.noise_var = 0.0;
@@ -114,7 +113,7 @@ impl LayerSums {
             }
             (Second::Random { outer, c }, Second::Random { outer: o, c: other }) => {
                 add_all(outer, o);
-                c.iter_mut().zip(other).for_each(|(mine, theirs)| axpy(1.0, theirs, mine));
+                c.add_scaled(1.0, other);
             }
             _ => unreachable!("blocks of one layer have the same kind of inputs"),
         }

@@ -2,16 +2,16 @@
 
 use super::transpose::transpose_into;
 use crate::error::{Error, Result};
-use crate::simd::wide;
+use crate::simd::{Aligned, wide};
 use std::ops::{Index, IndexMut};
 
-/// Dense `rows × cols` matrix of `f64`, row by row in one allocation.
+/// Dense `rows × cols` matrix of `f64`, row by row in one allocation, which begins at a cache line unless it came from elsewhere.
 #[derive(Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Mat {
     rows: usize,
     cols: usize,
-    data: Vec<f64>,
+    data: Aligned,
 }
 
 impl Clone for Mat {
@@ -45,7 +45,7 @@ impl TryFrom<Stored> for Mat {
 impl Mat {
     /// A matrix of zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Self { rows, cols, data: vec![0.0; area(rows, cols)] }
+        Self { rows, cols, data: Aligned::zeros(area(rows, cols)) }
     }
 
     /// The identity, or its first columns or rows when not square.
@@ -55,13 +55,13 @@ impl Mat {
 
     /// The matrix with entries `f(i, j)`.
     pub fn from_fn(rows: usize, cols: usize, mut f: impl FnMut(usize, usize) -> f64) -> Self {
-        let mut data = Vec::with_capacity(area(rows, cols));
+        let mut out = Self::zeros(rows, cols);
         for i in 0..rows {
             for j in 0..cols {
-                data.push(f(i, j));
+                out[(i, j)] = f(i, j);
             }
         }
-        Self { rows, cols, data }
+        out
     }
 
     /// Takes row-major `data` as it is.
@@ -70,7 +70,7 @@ impl Mat {
     /// [`Error::Shape`] if `data` does not hold `rows * cols` numbers.
     pub fn from_vec(rows: usize, cols: usize, data: Vec<f64>) -> Result<Self> {
         crate::error::expect_size("matrix entries", rows.saturating_mul(cols), data.len())?;
-        Ok(Self { rows, cols, data })
+        Ok(Self { rows, cols, data: data.into() })
     }
 
     /// Stacks equally long rows.
@@ -79,12 +79,12 @@ impl Mat {
     /// [`Error::Shape`] if the rows differ in length.
     pub fn from_rows<R: AsRef<[f64]>>(rows: &[R]) -> Result<Self> {
         let cols = rows.first().map_or(0, |r| r.as_ref().len());
-        let mut data = Vec::with_capacity(rows.len() * cols);
-        for row in rows {
+        let mut out = Self::zeros(rows.len(), cols);
+        for (i, row) in rows.iter().enumerate() {
             crate::error::expect_size("columns of a row", cols, row.as_ref().len())?;
-            data.extend_from_slice(row.as_ref());
+            out.row_mut(i).copy_from_slice(row.as_ref());
         }
-        Ok(Self { rows: rows.len(), cols, data })
+        Ok(out)
     }
 
     /// Number of rows.
@@ -111,6 +111,11 @@ impl Mat {
     /// If `i` is not a row.
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         &mut self.data[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// The rows, in order.
+    pub fn iter_rows(&self) -> impl Iterator<Item = &[f64]> {
+        (0..self.rows).map(|i| self.row(i))
     }
 
     /// Column `j`, copied.
@@ -143,7 +148,8 @@ impl Mat {
     /// # Panics
     /// If an index is not a row of `source`.
     pub fn gather_rows(&mut self, source: &Mat, indices: &[usize]) {
-        self.data.clear();
+        self.data.truncate(0);
+        self.data.reserve(area(indices.len(), source.cols));
         for &i in indices {
             self.data.extend_from_slice(source.row(i));
         }
@@ -171,13 +177,15 @@ impl Mat {
 
     /// Becomes `rows × cols` of zeros, keeping its allocation where it can.
     pub fn reset(&mut self, rows: usize, cols: usize) {
-        self.data.clear();
+        self.data.truncate(0);
         self.reshape(rows, cols);
     }
 
     /// Takes a shape; what the entries are then has no meaning.
     pub fn reshape(&mut self, rows: usize, cols: usize) {
-        self.data.resize(area(rows, cols), 0.0);
+        let len = area(rows, cols);
+        self.data.truncate(len);
+        self.data.extend_to(len);
         (self.rows, self.cols) = (rows, cols);
     }
 
@@ -189,7 +197,7 @@ impl Mat {
         assert!(self.rows == 0 || self.cols == cols, "a row of {cols} does not fit {} columns", self.cols);
         self.cols = cols;
         self.rows += 1;
-        self.data.resize(area(self.rows, cols), 0.0);
+        self.data.extend_to(area(self.rows, cols));
         self.row_mut(self.rows - 1)
     }
 
