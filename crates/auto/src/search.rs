@@ -26,6 +26,9 @@ const REACH: f64 = 0.25;
 const REACH_OF_POWERS: f64 = 0.1;
 /// Nats per row that more inducing inputs must gain to be worth it.
 const LEAST_GAIN: f64 = 0.005;
+/// Doublings in a row by which a plain GP may gain less before it stops growing. The first has fewer evaluations than what it starts
+/// from, and may gain nothing where later ones gain much.
+const SECOND_CHANCES: usize = 1;
 /// Nats per row, and standard errors of them, that another form of the data must gain a plain GP to be tried further.
 const LEAST_FORM_GAIN: f64 = 0.01;
 const LEAST_FORM_ERRORS: f64 = 1.0;
@@ -302,7 +305,8 @@ impl Search<'_> {
         all.all(|data| matches!(form.of(data), Ok(Some(_))))
     }
 
-    /// More inducing inputs for the best plain GP, if it is among the better models, and for the best network, as long as they pay.
+    /// More inducing inputs for the best plain GP, if it is among the better models, and for the best network, as long as they pay;
+    /// a plain GP gets [`SECOND_CHANCES`].
     fn grow(&self, finalists: &mut Vec<Trial>) {
         let mut ranked = finalists.clone();
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
@@ -310,14 +314,18 @@ impl Search<'_> {
         let least = best(&ranked, Trial::score) - REACH;
         ranked.retain(|trial| trial.score() >= least && trial.candidate.grown(rows).is_some());
         let best_of = |is_plain: bool| ranked.iter().find(|trial| trial.candidate.is_plain() == is_plain).cloned();
-        for mut best in [best_of(true), best_of(false)].into_iter().flatten() {
-            while let Some(grown) = best.candidate.grown(rows).filter(|grown| self.work(grown) <= self.most_work()) {
+        for mut last in [best_of(true), best_of(false)].into_iter().flatten() {
+            let chances = if last.candidate.is_plain() { SECOND_CHANCES } else { 0 };
+            let (mut best, mut idle) = (last.score(), 0);
+            while let Some(grown) = last.candidate.grown(rows).filter(|grown| self.work(grown) <= self.most_work()) {
                 let Some(next) = self.try_on(&self.folds, &[grown], |trial| trial).pop() else { return };
                 finalists.push(next.clone());
-                if next.score() < best.score() + LEAST_GAIN {
+                idle = if next.score() < best + LEAST_GAIN { idle + 1 } else { 0 };
+                if idle > chances {
                     break;
                 }
-                best = next;
+                best = best.max(next.score());
+                last = next;
             }
         }
     }
