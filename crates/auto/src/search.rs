@@ -147,6 +147,24 @@ fn pays(before: &Trial, after: &Trial) -> bool {
     is_gain(&before.guarded, &after.guarded, LEAST_FORM_GAIN, LEAST_FORM_ERRORS)
 }
 
+/// How the growth of a model has gone so far.
+struct Growth {
+    /// The best score.
+    best: f64,
+    /// Doublings in a row that gained too little, and how many of them are forgiven.
+    idle: usize,
+    chances: usize,
+}
+
+impl Growth {
+    /// Whether another doubling is worth trying after one with this score.
+    fn goes_on(&mut self, score: f64) -> bool {
+        self.idle = if score < self.best + LEAST_GAIN { self.idle + 1 } else { 0 };
+        self.best = self.best.max(score);
+        self.idle <= self.chances
+    }
+}
+
 /// What the stages share.
 struct Search<'a> {
     data: &'a Prepared,
@@ -316,15 +334,13 @@ impl Search<'_> {
         let best_of = |is_plain: bool| ranked.iter().find(|trial| trial.candidate.is_plain() == is_plain).cloned();
         for mut last in [best_of(true), best_of(false)].into_iter().flatten() {
             let chances = if last.candidate.is_plain() { SECOND_CHANCES } else { 0 };
-            let (mut best, mut idle) = (last.score(), 0);
+            let mut growth = Growth { best: last.score(), idle: 0, chances };
             while let Some(grown) = last.candidate.grown(rows).filter(|grown| self.work(grown) <= self.most_work()) {
                 let Some(next) = self.try_on(&self.folds, &[grown], |trial| trial).pop() else { return };
                 finalists.push(next.clone());
-                idle = if next.score() < best + LEAST_GAIN { idle + 1 } else { 0 };
-                if idle > chances {
+                if !growth.goes_on(next.score()) {
                     break;
                 }
-                best = best.max(next.score());
                 last = next;
             }
         }
@@ -399,6 +415,22 @@ impl Search<'_> {
 mod tests {
     use super::*;
     use deepgp::linalg::Mat;
+
+    #[test]
+    fn growth_goes_on_while_it_pays_and_forgives_as_often_as_it_may() {
+        // Doublings that are taken before growth ends.
+        let taken = |chances: usize, scores: &[f64]| {
+            let mut growth = Growth { best: -2.75, idle: 0, chances };
+            scores.iter().take_while(|score| growth.goes_on(**score)).count()
+        };
+        assert_eq!(taken(0, &[-2.70, -2.60, -2.599, -2.0]), 2);
+        assert_eq!(taken(0, &[-2.748, -2.60]), 0);
+        assert_eq!(taken(1, &[-2.748, -2.72, -2.65, -2.56]), 4);
+        // Two in a row end it; what counts is the gain over the best before.
+        assert_eq!(taken(1, &[-2.748, -2.746, -2.0]), 1);
+        assert_eq!(taken(1, &[-2.70, -2.80, -2.699, -2.0]), 2);
+        assert_eq!(taken(1, &[-2.70, f64::NEG_INFINITY, -2.60, -2.61, -2.50]), 5);
+    }
 
     #[test]
     fn a_search_that_is_stopped_compares_models_by_the_same_rows() -> Result<()> {
