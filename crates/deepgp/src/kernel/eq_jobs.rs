@@ -110,9 +110,10 @@ impl ExpSweep<'_> {
                 // SAFETY: passed on to the caller.
                 unsafe {
                     self.exponentials::<L, G>(quad, strip.clone());
-                    for (d, weights) in self.weights.iter().flat_map(|weights| weights.iter_rows()).enumerate() {
-                        let sums = dots::<L, G, 1>(self.out, quad, [weights.as_ptr()], strip.clone());
-                        add_quad(self.dots, quad * self.weights.map_or(0, Mat::rows) + d, sums[0]);
+                    let Some(weights) = self.weights else { continue };
+                    for (d, row) in weights.iter_rows().enumerate() {
+                        let sums = dots::<L, G, 1>(self.out, quad, [row.as_ptr()], strip.clone());
+                        add_quad(self.dots, quad * weights.rows() + d, sums[0]);
                     }
                 }
             }

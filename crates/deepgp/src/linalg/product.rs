@@ -352,23 +352,6 @@ impl Job for Copied {
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn what_stands_above_a_cleared_triangle_is_not_read() {
-        on_each(|isa| {
-            for m in [1, 7, 8, 9, 15, 50, 370] {
-                let full = pseudo_random(m, m, 3);
-                let (lower, right) = (masked(&full, Part::Lower), pseudo_random(m, m, 4));
-                let mut cleared = Mat::from_fn(m, m, |i, j| if j <= i { full[(i, j)] } else { f64::NAN });
-                clear_above(&mut cleared);
-                let (mut found, mut expected) = (Mat::default(), Mat::default());
-                for (left, out) in [(&cleared, &mut found), (&lower, &mut expected)] {
-                    product(out, false, Left::plain(left, Part::Lower), (&right, Part::Full), Part::Full);
-                }
-                assert_eq!(found, expected, "{isa:?} {m}");
-            }
-        });
-    }
-
     use super::super::test_matrices::{largest_difference, masked, pseudo_random};
     use super::*;
     use crate::linalg::{Op, mul};
@@ -475,5 +458,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_stands_above_a_cleared_triangle_is_not_read() {
+        on_each(|isa| {
+            for m in [1, 7, 8, 9, 15, 50, 370] {
+                let full = pseudo_random(m, m, 3);
+                let (lower, right) = (masked(&full, Part::Lower), pseudo_random(m, m, 4));
+                let mut cleared = Mat::from_fn(m, m, |i, j| if j <= i { full[(i, j)] } else { f64::NAN });
+                clear_above(&mut cleared);
+                let (mut found, mut expected) = (Mat::default(), Mat::default());
+                for (left, out) in [(&cleared, &mut found), (&lower, &mut expected)] {
+                    product(out, false, Left::plain(left, Part::Lower), (&right, Part::Full), Part::Full);
+                }
+                assert_eq!(found, expected, "{isa:?} {m}");
+            }
+        });
     }
 }
