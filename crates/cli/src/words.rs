@@ -1,5 +1,6 @@
 //! Numbers, times and tables as people read them.
 
+use deepgp::kernel::Kernel;
 use deepgp_model::{Record, SavedModel, Scores};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -77,13 +78,15 @@ pub fn mixed_network(saved: &SavedModel) -> String {
     }
 }
 
-/// "mixture", "exact GP", "sparse GP" or "deep GP".
+/// "mixture", "linear GP", "exact GP", "sparse GP" or "deep GP".
 pub fn kind(saved: &SavedModel) -> &'static str {
     if saved.others.is_empty() { network_kind(saved) } else { "mixture" }
 }
 
 fn network_kind(saved: &SavedModel) -> &'static str {
     match saved.fitted.model.layers() {
+        // A GP with a linear kernel is one, whatever its inducing inputs are.
+        [layer] if matches!(layer.kernel, Kernel::Linear(_)) => "linear GP",
         // An exact GP has an inducing input on every row.
         [layer] if layer.n_inducing() == saved.record.rows => "exact GP",
         [_] => "sparse GP",

@@ -402,6 +402,20 @@ fn help_completions_and_manual() {
 }
 
 #[test]
+fn networks_are_called_what_they_are() {
+    let f = Folder::new("kinds");
+    f.write("homes.csv", homes(80));
+    for (options, name) in [
+        ("--hidden 0 --kernel linear", "linear GP"),
+        ("--hidden 0", "sparse GP"),
+        ("--hidden 2 --kernel linear", "deep GP"),
+    ] {
+        let fit = f.run(&format!("fit homes.csv --target price {QUICK} {options}")).ok();
+        assert!(fit.out.contains(name), "{options}: {fit:#?}");
+    }
+}
+
+#[test]
 fn the_demo_leaves_tables_models_and_reports() {
     let f = Folder::new("demo");
     let demo = f.run("demo --iters 15").ok();
