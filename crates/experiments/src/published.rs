@@ -25,6 +25,8 @@ pub struct Entry {
     pub rmse: Option<Figure>,
     /// Mean log density.
     pub mean_log_density: Option<Figure>,
+    /// Seconds of training.
+    pub seconds: Option<Figure>,
     /// Where it stands.
     pub source: Option<String>,
     /// Over how many splits.
@@ -40,11 +42,11 @@ pub struct Figure {
     pub text: String,
 }
 
-const COLUMNS: [&str; 6] = ["task", "variant", "rmse", "mean_log_density", "source", "splits"];
+const COLUMNS: [&str; 7] = ["task", "variant", "rmse", "mean_log_density", "seconds", "source", "splits"];
 
 impl Published {
-    /// Reads a table with the columns `task`, `variant`, `rmse` and `mean_log_density` and, if wanted, `source` and `splits`, in
-    /// any order; figures may be missing.
+    /// Reads a table with the columns `task`, `variant`, `rmse` and `mean_log_density` and, if wanted, `seconds`, `source` and
+    /// `splits`, in any order; figures may be missing.
     ///
     /// # Errors
     /// [`Error::Data`] for what is no table, [`Error::NotPublished`] with the line for what is no such table.
@@ -59,7 +61,7 @@ impl Published {
         let [Some(task), Some(variant), Some(rmse), Some(density)] = [0, 1, 2, 3].map(|i| place(COLUMNS[i])) else {
             return Err(fault(None, format!("the columns {} are needed", COLUMNS[..4].join(", "))));
         };
-        let (source, splits) = (place("source"), place("splits"));
+        let [seconds, source, splits] = ["seconds", "source", "splits"].map(place);
         let mut entries: Vec<Entry> = Vec::new();
         let mut line = 1;
         while let Some(chunk) = reader.next_chunk()? {
@@ -80,6 +82,7 @@ impl Published {
                     variant: text(variant),
                     rmse: figure(rmse)?,
                     mean_log_density: figure(density)?,
+                    seconds: seconds.map_or(Ok(None), figure)?,
                     source: source.map(text).filter(|text| !text.is_empty()),
                     splits: splits.map_or(Ok(None), whole)?,
                 };
@@ -116,7 +119,8 @@ impl Entry {
         match metric {
             Metric::Rmse => self.rmse.as_ref(),
             Metric::MeanLogDensity => self.mean_log_density.as_ref(),
-            Metric::Coverage95 | Metric::Seconds => None,
+            Metric::Seconds => self.seconds.as_ref(),
+            Metric::Coverage95 => None,
         }
     }
 }
@@ -137,14 +141,16 @@ mod tests {
     fn figures_keep_their_digits() -> Result<()> {
         let found = read(
             "digits",
-            "task,variant,rmse,mean_log_density,source\na,\"[GP, 50]\",0.50,-0.26,Us\nb,\"[GP, 50]\",,1,\n",
+            "task,variant,rmse,mean_log_density,source,seconds\na,\"[GP, 50]\",0.50,-0.26,Us,220\nb,\"[GP, 50]\",,1,,\n",
         )?;
         assert_eq!(found.variants(), ["[GP, 50]"]);
         let entry = found.entry("a", "[GP, 50]").expect("it is there");
         let figure = entry.figure(Metric::Rmse).expect("it is there");
         assert_eq!((figure.text.as_str(), figure.value, entry.source.as_deref()), ("0.50", 0.5, Some("Us")));
+        assert_eq!(entry.figure(Metric::Seconds).map(|figure| figure.text.as_str()), Some("220"));
         let other = found.entry("b", "[GP, 50]").expect("it is there");
         assert_eq!((other.figure(Metric::Rmse), other.source.as_ref(), other.splits), (None, None, None));
+        assert_eq!(other.figure(Metric::Seconds), None);
         Ok(())
     }
 
