@@ -58,7 +58,12 @@ impl Settings {
     /// Does work on the threads that there may be.
     fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         match rayon::ThreadPoolBuilder::new().num_threads(self.threads.max(1)).build() {
-            Ok(pool) => pool.install(work),
+            // From a thread of its own: one of a caller's pool would take up other jobs of that pool while it waits, other
+            // searches among them, and hold all of them at once.
+            Ok(pool) => std::thread::scope(|scope| {
+                let done = scope.spawn(|| pool.install(work)).join();
+                done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }),
             // Threads can be refused; the work can be done without.
             Err(_) => work(),
         }

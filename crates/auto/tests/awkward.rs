@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Cauchy, Distribution, StandardNormal};
 use rayon::prelude::*;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// RMSE on fresh rows relative to that of the training mean that may not be exceeded, and the same on the training rows; where tails
 /// are heavy, nats that the median log density may be below that of a normal with the training mean and variance, corrected for few rows. With a dozen rows the choice of a model is luck, and so is whether it is a little worse than the mean.
@@ -126,6 +126,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[test]
 fn awkward_tables_do_no_harm() {
     let count: u64 = std::env::var("AWKWARD_TABLES").ok().and_then(|n| n.parse().ok()).unwrap_or(24);
+    let searches = AtomicUsize::new(0);
     (0..count).into_par_iter().for_each(|seed| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let quirk = QUIRKS[seed as usize % QUIRKS.len()];
@@ -134,7 +135,10 @@ fn awkward_tables_do_no_harm() {
         let columns = rng.random_range(1..=50);
         let (x, y) = table(quirk, rows, columns, &mut rng);
         let what = format!("seed {seed}: {quirk:?}, {rows} rows, {columns} columns");
+        let in_flight = 1 + searches.fetch_add(1, Ordering::Relaxed);
+        assert!(in_flight <= rayon::current_num_threads(), "{what}: a thread that waits for a search began another");
         check(quirk, rows, &x, &y, &what);
+        searches.fetch_sub(1, Ordering::Relaxed);
     });
 }
 
