@@ -85,7 +85,7 @@ pub fn kind(saved: &SavedModel) -> &'static str {
 
 fn network_kind(saved: &SavedModel) -> &'static str {
     match saved.fitted.model.layers() {
-        // A GP with a linear kernel is one, whatever its inducing inputs are.
+        // A linear model, whatever its inducing inputs are.
         [layer] if matches!(layer.kernel, Kernel::Linear(_)) => "linear GP",
         // An exact GP has an inducing input on every row.
         [layer] if layer.n_inducing() == saved.record.rows => "exact GP",
