@@ -92,6 +92,12 @@ impl Candidate {
         Some(Self { design: self.design.grown(rows)?, ..*self })
     }
 
+    /// The same with half the inducing inputs, if it starts from what they found: a sparse GP.
+    pub(crate) fn halved(&self) -> Option<Self> {
+        let Design::Sparse { kernel, inducing } = self.design else { return None };
+        Some(Self { design: Design::Sparse { kernel, inducing: inducing / 2 }, form: self.form })
+    }
+
     /// The same with another power, if it is a network.
     pub fn with_alpha(&self, power: f64) -> Option<Self> {
         Some(Self { design: self.design.with_alpha(power)?, ..*self })

@@ -88,7 +88,7 @@ pub fn fit_design(
     stop: &AtomicBool,
 ) -> Result<Option<(Fitted, Config)>> {
     let training = settings.training(data.x().rows());
-    let fitted = settings.on_threads(|| train(design, data, training, stop))?;
+    let fitted = settings.on_threads(|| train(design, data, training, None, stop))?;
     Ok(fitted.map(|fitted| (fitted, design.config(data.x().rows(), training.steps, settings.seed))))
 }
 
@@ -233,7 +233,7 @@ impl Search<'_> {
     /// For rows too few to judge by, or where everything else failed: the constant.
     fn unjudged(&self) -> Result<(Member, Trial)> {
         let design = Design::Constant;
-        let fitted = train(&design, self.data, self.training(), &AtomicBool::new(false))?;
+        let fitted = train(&design, self.data, self.training(), None, &AtomicBool::new(false))?;
         let Some(fitted) = fitted else {
             return Err(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 });
         };

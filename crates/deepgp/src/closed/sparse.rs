@@ -93,19 +93,25 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Results of all blocks, added up by `add` in order. As many blocks as there are threads are worked on at a time, so that their
-    /// results, M × M numbers each, do not fill the memory.
-    fn sum<T: Send>(&self, of_block: impl Fn(&Mat, &Mat) -> T + Sync, mut add: impl FnMut(T)) {
+    /// Works on all blocks and adds up what they give, in order. As many are worked on at a time as there are threads, each with
+    /// working memory of its own that the next ones use again: results have M × M numbers each.
+    fn sum<T: Default + Send>(&self, of_block: impl Fn(&mut T, &Mat, &Mat) + Sync, mut add: impl FnMut(&T)) {
         let rows: Vec<usize> = (0..self.x.rows()).collect();
         let blocks: Vec<&[usize]> = rows.chunks(BLOCK).collect();
-        for some in blocks.chunks(rayon::current_num_threads()) {
-            let block = |rows: &&[usize]| of_block(&self.x.select_rows(rows), &self.y.select_rows(rows));
-            some.par_iter().map(block).collect::<Vec<T>>().into_iter().for_each(&mut add);
+        let mut memory: Vec<T> = Vec::new();
+        memory.resize_with(rayon::current_num_threads().min(blocks.len()), T::default);
+        for some in blocks.chunks(memory.len().max(1)) {
+            let work = |(memory, rows): (&mut T, &&[usize])| {
+                of_block(memory, &self.x.select_rows(rows), &self.y.select_rows(rows));
+            };
+            memory.par_iter_mut().zip(some).for_each(work);
+            memory.iter().take(some.len()).for_each(&mut add);
         }
     }
 }
 
 /// k_n, t_n (rows) and d_n of a block.
+#[derive(Default)]
 struct Projected {
     k: Mat,
     t: Mat,
@@ -113,14 +119,36 @@ struct Projected {
 }
 
 impl Projected {
-    fn new(layer: &Layer, inducing: &Inducing, x: &Mat) -> Self {
-        let (mut k, mut t) = (Mat::default(), Mat::default());
-        layer.kernel.cross_prepared(&inducing.tables, x, &mut k);
-        product(&mut t, false, Left::plain(&k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
+    fn set(&mut self, layer: &Layer, inducing: &Inducing, x: &Mat) {
+        let Self { k, t, open } = self;
+        layer.kernel.cross_prepared(&inducing.tables, x, k);
+        product(t, false, Left::plain(k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
+        open.clear();
         // Rounding must not make it negative.
-        let open = (0..x.rows()).map(|n| (layer.kernel.diag(x.row(n)) - dot(t.row(n), t.row(n))).max(0.0)).collect();
-        Self { k, t, open }
+        open.extend((0..x.rows()).map(|n| (layer.kernel.diag(x.row(n)) - dot(t.row(n), t.row(n))).max(0.0)));
     }
+}
+
+/// What a block gives to (Λ, η) of each output and to the log evidence.
+#[derive(Default)]
+struct FirstPass {
+    rows: Projected,
+    scaled: Mat,
+    factors: Vec<Factor>,
+    total: f64,
+}
+
+/// What a block gives to the gradient, with `phi` for −LᵀL̄.
+#[derive(Default)]
+struct SecondPass {
+    rows: Projected,
+    s_t: Mat,
+    t_bar: Mat,
+    k_bar: Mat,
+    open_bar: Vec<f64>,
+    noise_bar: Vec<f64>,
+    phi: Mat,
+    sums: PsiSums,
 }
 
 /// log(1 + α x)/α, with its limit x at α = 0.
@@ -133,31 +161,31 @@ fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(Inducing, Vec<
     let (layer, noise) = parts(gp)?;
     let inducing = Inducing::new(layer, Inputs::Known, InferSettings::default().jitter)?;
     let m = layer.z.rows();
-    let of_block = |x: &Mat, y: &Mat| {
-        let Projected { t, open, .. } = Projected::new(layer, &inducing, x);
-        let (mut scaled, mut total) = (Mat::default(), 0.0);
-        let factor = |(d, &noise_var): (usize, &f64)| {
+    let of_block = |block: &mut FirstPass, x: &Mat, y: &Mat| {
+        let FirstPass { rows, scaled, factors, total } = block;
+        rows.set(layer, &inducing, x);
+        let Projected { t, open, .. } = rows;
+        *total = 0.0;
+        factors.resize_with(noise.noise_var.len(), || Factor::zeros(m));
+        for (d, (&noise_var, factor)) in noise.noise_var.iter().zip(factors).enumerate() {
             let s = |n: usize| noise_var + alpha * open[n];
             scaled.reshape(t.rows(), m);
-            scaled.set_scaled_rows(&t, |n| 1.0 / s(n));
-            let mut factor = Factor::zeros(m);
-            product(&mut factor.precision, false, Left::transposed(&t, Part::Full), (&scaled, Part::Full), Part::Upper);
+            scaled.set_scaled_rows(t, |n| 1.0 / s(n));
+            product(&mut factor.precision, false, Left::transposed(t, Part::Full), (scaled, Part::Full), Part::Upper);
+            factor.linear.fill(0.0);
             for n in 0..t.rows() {
                 let y = y[(n, d)];
                 axpy(y, scaled.row(n), &mut factor.linear);
-                total -= 0.5 * (LN_2PI + s(n).ln() + y * y / s(n));
-                total -= 0.5 * (1.0 - alpha) * log_excess(alpha, open[n] / noise_var);
+                *total -= 0.5 * (LN_2PI + s(n).ln() + y * y / s(n));
+                *total -= 0.5 * (1.0 - alpha) * log_excess(alpha, open[n] / noise_var);
             }
-            factor
-        };
-        let factors: Vec<Factor> = noise.noise_var.iter().enumerate().map(factor).collect();
-        (factors, total)
+        }
     };
     let mut factors = vec![Factor::zeros(m); noise.noise_var.len()];
     let mut total = 0.0;
-    rows.sum(of_block, |(of_block, of_rows)| {
-        total += of_rows;
-        factors.iter_mut().zip(&of_block).for_each(|(sum, factor)| sum.add_scaled(1.0, factor));
+    rows.sum(of_block, |block| {
+        total += block.total;
+        factors.iter_mut().zip(&block.factors).for_each(|(sum, factor)| sum.add_scaled(1.0, factor));
     });
     factors.iter_mut().for_each(|factor| mirror(&mut factor.precision, Part::Upper));
     Ok((inducing, factors, total))
@@ -171,16 +199,20 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(f64, Vec<
     // ½ (ηᵀμ − log|I + Λ|) is φ.
     total += posteriors.iter().map(|q| q.log_partition).sum::<f64>();
     let covariances: Vec<Mat> = posteriors.iter().map(Moments::cov).collect();
-    let of_block = |x: &Mat, y: &Mat| {
-        let Projected { k, t, open } = Projected::new(layer, &inducing, x);
-        let rows = t.rows();
-        let (mut t_bar, mut open_bar, mut noise_bar) = (Mat::zeros(rows, m), vec![0.0; rows], Vec::new());
-        let mut s_t = Mat::default();
+    let no_sums = || PsiSums::without_pairs(m, layer.z.cols(), layer.kernel.n_params());
+    let of_block = |block: &mut SecondPass, x: &Mat, y: &Mat| {
+        let SecondPass { rows, s_t, t_bar, k_bar, open_bar, noise_bar, phi, sums } = block;
+        rows.set(layer, &inducing, x);
+        let Projected { k, t, open } = rows;
+        t_bar.reset(t.rows(), m);
+        open_bar.clear();
+        open_bar.resize(t.rows(), 0.0);
+        noise_bar.clear();
         let moments = posteriors.iter().map(|q| &q.mean).zip(&covariances);
         for (d, (&noise_var, (mu, cov))) in noise.noise_var.iter().zip(moments).enumerate() {
-            product(&mut s_t, false, Left::plain(&t, Part::Full), (cov, Part::Full), Part::Full);
+            product(s_t, false, Left::plain(t, Part::Full), (cov, Part::Full), Part::Full);
             let mut bar = 0.0;
-            for n in 0..rows {
+            for n in 0..t.rows() {
                 let var = noise_var + alpha * open[n];
                 let a = (y[(n, d)] - dot(t.row(n), mu)) / var;
                 let c = 1.0 / var - dot(s_t.row(n), t.row(n)) / (var * var);
@@ -195,22 +227,19 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64) -> Result<(f64, Vec<
         for (n, open_bar) in open_bar.iter().enumerate() {
             axpy(-2.0 * open_bar, t.row(n), t_bar.row_mut(n));
         }
-        let (mut k_bar, mut phi) = (Mat::default(), Mat::default());
-        product(&mut k_bar, false, Left::plain(&t_bar, Part::Full), (inducing.chol.l_inv(), Part::Lower), Part::Full);
-        product(&mut phi, false, Left::transposed(&t_bar, Part::Full), (&t, Part::Full), Part::Lower);
-        let mut sums = PsiSums::without_pairs(m, layer.z.cols(), layer.kernel.n_params());
-        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &k, &mut k_bar, &mut sums);
+        product(k_bar, false, Left::plain(t_bar, Part::Full), (inducing.chol.l_inv(), Part::Lower), Part::Full);
+        product(phi, false, Left::transposed(t_bar, Part::Full), (t, Part::Full), Part::Lower);
+        *sums = no_sums();
+        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, k, k_bar, sums);
         for (n, open_bar) in open_bar.iter().enumerate() {
             layer.kernel.diag_adjoint(x.row(n), *open_bar, None, &mut sums.grad.params);
         }
-        (sums, phi, noise_bar)
     };
-    let (mut gradient, mut phi) = (Gradient::zeros(gp), Mat::zeros(m, m));
-    let mut sums = PsiSums::without_pairs(m, layer.z.cols(), layer.kernel.n_params());
-    rows.sum(of_block, |(of_rows, of_block, noise_bar)| {
-        sums.add(&of_rows);
-        phi.add_scaled(-1.0, &of_block);
-        gradient.likelihood.iter_mut().zip(&noise_bar).for_each(|(sum, bar)| *sum += bar);
+    let (mut gradient, mut phi, mut sums) = (Gradient::zeros(gp), Mat::zeros(m, m), no_sums());
+    rows.sum(of_block, |block| {
+        sums.add(&block.sums);
+        phi.add_scaled(-1.0, &block.phi);
+        gradient.likelihood.iter_mut().zip(&block.noise_bar).for_each(|(sum, bar)| *sum += bar);
     });
     let (scratch, grad) = (&mut InducingScratch::default(), &mut gradient.layers[0].kernel);
     inducing.kernel_adjoint(layer, &mut phi, &sums, scratch, grad);

@@ -6,24 +6,25 @@
 
 use super::Mat;
 use super::tile::{Strided, VECTORS, accumulate, column_tiles, combine, store, zeros};
-use crate::simd::{Job, Lanes, PAD, run};
-use std::cell::Cell;
+use crate::simd::{Aligned, Job, Lanes, PAD, run};
+use std::cell::RefCell;
 use std::ops::Range;
 
 /// Numbers of a right factor that stays in the cache: 1 MiB, half of a second-level cache of today.
 const RESIDENT: usize = 1 << 17;
-/// Inner size and tiles of a block of a larger one, at most half of that.
+/// Inner size and tiles of a block of a larger one, at most half of that, and rows of the left factor that it meets.
 const BLOCK_INNER: usize = 256;
 const BLOCK_TILES: usize = 10;
+const BLOCK_ROWS: usize = 512;
 /// Most rows and numbers in a row of a tile.
 const MOST_ROWS: usize = 8;
 const MOST_WIDTH: usize = VECTORS * PAD;
-/// Numbers of a block and of the rows of the left factor that it meets at a time.
-const COPY: usize = BLOCK_INNER * (BLOCK_TILES * MOST_WIDTH + MOST_ROWS);
+/// Numbers of the copies of both.
+const COPY: usize = BLOCK_INNER * (BLOCK_ROWS + BLOCK_TILES * MOST_WIDTH);
 
 thread_local! {
     /// Room for copies, kept between products.
-    static ROOM: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
+    static ROOM: RefCell<Aligned> = RefCell::default();
 }
 
 /// Where a matrix has entries, or which part of a result is wanted.
@@ -146,28 +147,11 @@ impl Product {
             if cols * inner <= RESIDENT {
                 return run(InPlace(self));
             }
-            let mut room = ROOM.take();
-            room.resize(COPY, 0.0);
-            run(Copied { product: self, room: room.as_mut_ptr() });
-            ROOM.set(room);
+            ROOM.with_borrow_mut(|room| {
+                room.expect(COPY);
+                run(Copied { product: self, room: room.as_mut_ptr() });
+            });
         }
-    }
-
-    /// Rows of tiles: the first row and the number of rows.
-    #[inline(always)]
-    fn row_tiles<L: Lanes>(&self) -> impl Iterator<Item = (usize, usize)> + use<L> {
-        let (rows, mut i) = (self.size.0, 0);
-        std::iter::from_fn(move || {
-            let height = match rows - i {
-                0 => return None,
-                MOST_ROWS.. if L::N >= MOST_ROWS => MOST_ROWS,
-                4.. => 4,
-                2.. => 2,
-                _ => 1,
-            };
-            i += height;
-            Some((i - height, height))
-        })
     }
 
     /// Where the inner index meets entries of both factors, for a tile of the result.
@@ -187,6 +171,23 @@ impl Product {
         }
         range
     }
+}
+
+/// Rows of tiles: the first row and the number of rows.
+#[inline(always)]
+fn row_tiles<L: Lanes>(rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> + use<L> {
+    let mut i = rows.start;
+    std::iter::from_fn(move || {
+        let height = match rows.end - i {
+            0 => return None,
+            MOST_ROWS.. if L::N >= MOST_ROWS => MOST_ROWS,
+            4.. => 4,
+            2.. => 2,
+            _ => 1,
+        };
+        i += height;
+        Some((i - height, height))
+    })
 }
 
 /// A tile of a product: the operands at its first row and column, and the place of the result.
@@ -254,7 +255,7 @@ impl Job for InPlace {
         let Self(product) = self;
         let Product { a, b, b_stride, out, out_stride, mode, .. } = product;
         let cols = product.size.1;
-        for (i, height) in product.row_tiles::<L>() {
+        for (i, height) in row_tiles::<L>(0..product.size.0) {
             let wanted = match product.part {
                 Part::Full => 0..cols,
                 Part::Lower => 0..cols.min(i + height),
@@ -287,63 +288,122 @@ impl Job for Copied {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let Self { product, room } = self;
-        let Product { a, b, b_stride, out, out_stride, .. } = product;
-        let (_, cols, inner) = product.size;
-        let width = VECTORS * L::N;
-        // SAFETY: the room is large enough for both.
-        let copy_of_b = unsafe { room.add(BLOCK_INNER * MOST_ROWS) };
-        let copy_of_a = Strided { data: room, row: 1, inner: MOST_ROWS };
-        for first in (0..cols).step_by(BLOCK_TILES * width) {
-            let columns = first..(first + BLOCK_TILES * width).min(cols);
-            for start in (0..inner).step_by(BLOCK_INNER) {
-                let block = start..(start + BLOCK_INNER).min(inner);
-                let mode = match product.mode {
-                    Mode::Set if start > 0 => Mode::Continue,
-                    mode => mode,
-                };
-                for (t, (j, vectors, tail)) in column_tiles(columns.clone(), L::N).enumerate() {
-                    let numbers = if tail > 0 { (vectors - 1) * L::N + tail } else { vectors * L::N };
-                    // SAFETY: rows of the block, and of its copy.
-                    unsafe {
-                        let mut to = copy_of_b.add(t * BLOCK_INNER * width);
-                        for k in block.clone() {
-                            std::ptr::copy_nonoverlapping(b.add(k * b_stride + j), to, numbers);
-                            to = to.add(width);
-                        }
+        let (rows, cols, inner) = self.product.size;
+        for i in (0..rows).step_by(BLOCK_ROWS) {
+            for k in (0..inner).step_by(BLOCK_INNER) {
+                let (rows, block) = (i..(i + BLOCK_ROWS).min(rows), k..(k + BLOCK_INNER).min(inner));
+                let width = BLOCK_TILES * VECTORS * L::N;
+                // SAFETY: these lie inside the matrices that were checked.
+                unsafe {
+                    self.copy_left::<L>(rows.clone(), block.clone());
+                    for j in (0..cols).step_by(width) {
+                        let columns = j..(j + width).min(cols);
+                        self.copy_right::<L>(rows.clone(), block.clone(), columns.clone());
+                        self.multiply::<L>(rows.clone(), block.clone(), columns);
                     }
                 }
-                for (i, height) in product.row_tiles::<L>() {
-                    let is_wanted = |tile: &Range<usize>| match product.part {
-                        Part::Full => true,
-                        Part::Lower => tile.start < i + height,
-                        Part::Upper => tile.end > i,
-                    };
-                    let mut is_copied = false;
-                    for (t, (j, vectors, tail)) in column_tiles(columns.clone(), L::N).enumerate() {
-                        let tile = j..(j + vectors * L::N).min(cols);
-                        let entries = product.entries(i..i + height, tile.clone());
-                        let range = entries.start.max(block.start)..entries.end.min(block.end);
-                        // A first block without entries sets zeros.
-                        if !is_wanted(&tile) || (range.is_empty() && mode != Mode::Set) {
-                            continue;
-                        }
-                        // SAFETY: the tile lies inside the matrices that were checked, and the copies in their room.
-                        unsafe {
-                            if !is_copied {
-                                for (k, to) in block.clone().zip((0..).step_by(MOST_ROWS)) {
-                                    for r in 0..height {
-                                        *room.add(to + r) = *a.data.add((i + r) * a.row + k * a.inner);
-                                    }
-                                }
-                                is_copied = true;
-                            }
-                            let range = range.start.min(block.end) - start..range.end.max(start) - start;
-                            let (b, out) = (copy_of_b.add(t * BLOCK_INNER * width), out.add(i * out_stride + j));
-                            Tile { a: copy_of_a, b, b_stride: width, range, out, out_stride, mode }
-                                .run::<L>(height, vectors, tail);
-                        }
+            }
+        }
+    }
+}
+
+impl Copied {
+    /// The copy of rows of the left factor that a tile reads, the first of them the `i`-th of the block: all entries with the same
+    /// inner index together.
+    #[inline(always)]
+    fn left(&self, i: usize, height: usize) -> Strided {
+        // SAFETY: the copies of rows before it take this much room.
+        Strided { data: unsafe { self.room.add(i * BLOCK_INNER) }, row: 1, inner: height }
+    }
+
+    /// The copy of the `t`-th tile of the right factor, row after row.
+    #[inline(always)]
+    fn right<L: Lanes>(&self, t: usize) -> *mut f64 {
+        // SAFETY: the copies of the left factor and of the tiles before it take this much room.
+        unsafe { self.room.add(BLOCK_INNER * (BLOCK_ROWS + t * VECTORS * L::N)) }
+    }
+
+    /// Where the inner index meets entries of both factors inside a block, if that part of the result is wanted.
+    #[inline(always)]
+    fn range(&self, rows: Range<usize>, block: &Range<usize>, columns: Range<usize>) -> Option<Range<usize>> {
+        let is_wanted = match self.product.part {
+            Part::Full => true,
+            Part::Lower => columns.start < rows.end,
+            Part::Upper => columns.end > rows.start,
+        };
+        let entries = self.product.entries(rows, columns);
+        let clamp = |k: usize| k.clamp(block.start, block.end) - block.start;
+        is_wanted.then(|| clamp(entries.start)..clamp(entries.end))
+    }
+
+    #[inline(always)]
+    unsafe fn copy_left<L: Lanes>(&self, rows: Range<usize>, block: Range<usize>) {
+        let a = self.product.a;
+        for (i, height) in row_tiles::<L>(rows.clone()) {
+            let to = self.left(i - rows.start, height).data.cast_mut();
+            // SAFETY: passed on to the caller; there is room for the copy.
+            unsafe {
+                let from = a.data.add(i * a.row + block.start * a.inner);
+                // Whole vectors, as they stand or turned.
+                let by_vectors = if height != L::N {
+                    0
+                } else if a.row == 1 {
+                    (0..block.len()).for_each(|k| L::store(to.add(k * L::N), L::load(from.add(k * a.inner))));
+                    block.len()
+                } else {
+                    let whole = block.len() / L::N * L::N;
+                    (0..whole).step_by(L::N).for_each(|k| L::transpose(from.add(k), a.row, to.add(k * L::N), L::N));
+                    whole
+                };
+                for k in by_vectors..block.len() {
+                    (0..height).for_each(|r| *to.add(k * height + r) = *from.add(r * a.row + k * a.inner));
+                }
+            }
+        }
+    }
+
+    /// Copies what rows of the result need, row by row.
+    #[inline(always)]
+    unsafe fn copy_right<L: Lanes>(&self, rows: Range<usize>, block: Range<usize>, columns: Range<usize>) {
+        let Product { b, b_stride, .. } = self.product;
+        let Some(range) = self.range(rows, &block, columns.clone()) else { return };
+        for k in range {
+            for (t, (j, vectors, tail)) in column_tiles(columns.clone(), L::N).enumerate() {
+                // SAFETY: passed on to the caller; there is room for the copy.
+                unsafe {
+                    let from = b.add((block.start + k) * b_stride + j);
+                    let to = self.right::<L>(t).add(k * VECTORS * L::N);
+                    for c in 0..vectors {
+                        let (at, is_part) = (from.add(c * L::N), c + 1 == vectors && tail > 0);
+                        L::store(to.add(c * L::N), if is_part { L::load_part(at, tail) } else { L::load(at) });
                     }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply<L: Lanes>(&self, rows: Range<usize>, block: Range<usize>, columns: Range<usize>) {
+        let Product { out, out_stride, .. } = self.product;
+        let mode = match self.product.mode {
+            Mode::Set if block.start > 0 => Mode::Continue,
+            mode => mode,
+        };
+        for (i, height) in row_tiles::<L>(rows.clone()) {
+            for (t, (j, vectors, tail)) in column_tiles(columns.clone(), L::N).enumerate() {
+                let tile = j..(j + vectors * L::N).min(columns.end);
+                let Some(range) = self.range(i..i + height, &block, tile) else { continue };
+                // A first block without entries sets zeros.
+                if range.is_empty() && mode != Mode::Set {
+                    continue;
+                }
+                // SAFETY: passed on to the caller; the copies are there.
+                unsafe {
+                    let (a, b, out) =
+                        (self.left(i - rows.start, height), self.right::<L>(t), out.add(i * out_stride + j));
+                    (0..height).for_each(|r| L::prefetch(out.add(r * out_stride), vectors));
+                    Tile { a, b, b_stride: VECTORS * L::N, range, out, out_stride, mode }
+                        .run::<L>(height, vectors, tail);
                 }
             }
         }
@@ -424,7 +484,7 @@ mod tests {
             (Part::Upper, Part::Lower, Part::Lower),
             (Part::Lower, Part::Lower, Part::Full),
         ];
-        for (rows, cols, inner) in [(19, 247, 600), (370, 370, 370)] {
+        for (rows, cols, inner) in [(19, 247, 600), (370, 370, 370), (BLOCK_ROWS + 13, 263, 500)] {
             let (a, b) = (pseudo_random(rows, inner, 3), pseudo_random(inner, cols, 4));
             assert!(cols * inner > RESIDENT);
             for (a_part, b_part, part) in TRIANGLES {

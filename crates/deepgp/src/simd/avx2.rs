@@ -55,6 +55,10 @@ impl Lanes for Avx2 {
         unsafe { _mm256_maskload_pd(p, _mm256_andnot_si256(mask(from), mask(4))) }
     }
     #[inline(always)]
+    unsafe fn prefetch(p: *const f64, vectors: usize) {
+        unsafe { (0..vectors).for_each(|c| _mm_prefetch::<_MM_HINT_T0>(p.add(c * Self::N).cast())) }
+    }
+    #[inline(always)]
     unsafe fn add(a: __m256d, b: __m256d) -> __m256d {
         unsafe { _mm256_add_pd(a, b) }
     }

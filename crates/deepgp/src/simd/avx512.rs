@@ -47,6 +47,10 @@ impl Lanes for Avx512 {
         unsafe { _mm512_maskz_loadu_pd((0xff_u16 << from) as u8, p) }
     }
     #[inline(always)]
+    unsafe fn prefetch(p: *const f64, vectors: usize) {
+        unsafe { (0..vectors).for_each(|c| _mm_prefetch::<_MM_HINT_T0>(p.add(c * Self::N).cast())) }
+    }
+    #[inline(always)]
     unsafe fn add(a: __m512d, b: __m512d) -> __m512d {
         unsafe { _mm512_add_pd(a, b) }
     }

@@ -42,6 +42,8 @@ pub(crate) trait Lanes: Copy {
     unsafe fn store_part(p: *mut f64, v: Self::V, n: usize);
     /// Numbers `from` ≤ i < N from memory, the other lanes 0; only those are read.
     unsafe fn load_from(p: *const f64, from: usize) -> Self::V;
+    /// Says that `vectors` vectors from here on, in one row, will be wanted soon.
+    unsafe fn prefetch(p: *const f64, vectors: usize);
     /// a + b.
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     /// a − b.

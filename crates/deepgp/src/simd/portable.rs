@@ -49,6 +49,8 @@ impl Lanes for Portable {
         std::array::from_fn(|i| if i < from { 0.0 } else { unsafe { p.add(i).read() } })
     }
     #[inline(always)]
+    unsafe fn prefetch(_: *const f64, _: usize) {}
+    #[inline(always)]
     unsafe fn add(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
         map2(a, b, |a, b| a + b)
     }
