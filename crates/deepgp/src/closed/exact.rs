@@ -31,9 +31,10 @@ pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, max_evaluations: usize) -> Result<C
     gp.check_data(x, y)?;
     // Z stays where the rows are.
     let moves = all_but(&gp, &["z"]);
-    let mut tables = PsiTables::default();
+    let mut scratch = Scratch::default();
     let (log_evidence, evaluations) =
-        maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence(gp, x, y, &mut tables))?;
+        maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence(gp, x, y, &mut scratch))?;
+    drop(scratch);
     Ok(ClosedFit { fitted: posterior(gp, y)?, log_evidence, evaluations })
 }
 
@@ -43,24 +44,33 @@ fn at_rows(network: &DeepGp, x: &Mat) -> Result<DeepGp> {
     DeepGp::new(vec![Layer { z: x.clone(), ..layer.clone() }], network.likelihood().clone())
 }
 
+/// Working memory of [`log_evidence`], N × N matrices that the next evaluation uses again.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    tables: PsiTables,
+    k: Mat,
+    k_bar: Mat,
+    c: Cholesky,
+    inverse: Mat,
+}
+
 /// log p(y) of a network with Z = X, and its gradient with respect to the unconstrained coordinates.
 ///
 /// # Errors
 /// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if C cannot be factored, and as [`fit`] for another network than a GP with
 /// Gaussian noise.
-pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, tables: &mut PsiTables) -> Result<(f64, Vec<f64>)> {
+pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, scratch: &mut Scratch) -> Result<(f64, Vec<f64>)> {
     let (layer, noise) = parts(gp)?;
     let n = x.rows();
+    let Scratch { tables, k, k_bar, c, inverse } = scratch;
     layer.kernel.prepare_known(x, tables);
-    let (mut k, mut k_bar, mut inverse) = (Mat::default(), Mat::zeros(n, n), Mat::default());
-    layer.kernel.gram(tables, &mut k);
+    layer.kernel.gram(tables, k);
+    k_bar.reset(n, n);
     let mut gradient = Gradient::zeros(gp);
     let mut total = 0.0;
     for (d, &noise_var) in noise.noise_var.iter().enumerate() {
-        let mut c = Cholesky::default();
-        c.refill_shifted(&k, 1.0, noise_var, "the covariance of an exact GP")?;
-        inverse.reset(n, n);
-        c.inverse_into(&mut inverse);
+        c.refill_shifted(k, 1.0, noise_var, "the covariance of an exact GP")?;
+        c.inverse_into(inverse);
         let target = y.column(d);
         let a: Vec<f64> = (0..n).map(|i| dot(inverse.row(i), &target)).collect();
         total -= 0.5 * (dot(&target, &a) + c.log_det() + n as f64 * LN_2PI);
@@ -73,7 +83,7 @@ pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, tables: &mut PsiTables) -> Re
         }
         gradient.likelihood[d] = 0.5 * trace;
     }
-    layer.kernel.gram_adjoint(tables, &k, &mut k_bar, &mut gradient.layers[0].kernel);
+    layer.kernel.gram_adjoint(tables, k, k_bar, &mut gradient.layers[0].kernel);
     Ok((total, gradient.to_free(gp, 1.0)))
 }
 
@@ -161,7 +171,7 @@ mod tests {
     fn the_evidence_and_its_gradient_are_right() -> Result<()> {
         let (x, y) = data(23);
         let mut gp = at_rows(&start(&x), &x)?;
-        let (value, gradient) = log_evidence(&gp, &x, &y, &mut PsiTables::default())?;
+        let (value, gradient) = log_evidence(&gp, &x, &y, &mut Scratch::default())?;
         let direct = evidence_directly(&gp, &x, &y);
         assert!((value - direct).abs() < 1e-9 * direct.abs(), "{value} is not {direct}");
         let mut theta = Vec::new();
@@ -184,7 +194,7 @@ mod tests {
     fn predictions_are_those_of_the_textbook() -> Result<()> {
         let (x, y) = data(31);
         let found = fit(&start(&x), &x, &y, 60)?;
-        let before = log_evidence(&at_rows(&start(&x), &x)?, &x, &y, &mut PsiTables::default())?.0;
+        let before = log_evidence(&at_rows(&start(&x), &x)?, &x, &y, &mut Scratch::default())?.0;
         assert!(found.log_evidence > before + 1.0, "{} after {before}", found.log_evidence);
         let gp = found.fitted.model.clone();
         let Likelihood::Gaussian(noise) = gp.likelihood() else { panic!("Gaussian") };
