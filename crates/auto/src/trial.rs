@@ -4,7 +4,7 @@ use crate::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, P
 use crate::folds::Fold;
 use crate::memory::{FoldResult, Memory};
 use deepgp::closed::{exact, sparse};
-use deepgp::init::{KernelChoice, network, sample_rows};
+use deepgp::init::{KernelChoice, network, sample_rows, starting_stream};
 use deepgp::kernel::{Kernel, Linear};
 use deepgp::layer::{Layer, Mean};
 use deepgp::likelihood::{Gaussian, Likelihood};
@@ -211,7 +211,7 @@ fn exact_gp(data: &Prepared, kernel: KernelChoice, evaluations: usize, seed: u64
     let start = sparse_gp(data, kernel, FIRST_INDUCING, None, evaluations, seed)?.model;
     let found = exact::fit(&start, x, y, evaluations)?;
     let second = || -> Result<Option<Fitted>> {
-        let sharp = first_gp(data, kernel, 1, &mut stream(seed))?;
+        let sharp = first_gp(data, kernel, 1, &mut starting_stream(seed))?;
         let early = exact::fit(&sharp, x, y, times(SECOND, evaluations))?;
         if early.log_evidence <= found.log_evidence {
             return Ok(None);
@@ -229,13 +229,6 @@ fn first_gp(data: &Prepared, kernel: KernelChoice, inducing: usize, rng: &mut Ch
     Ok(gp)
 }
 
-/// Random numbers for starting values: trainings draw from the same seed.
-fn stream(seed: u64) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(u64::MAX);
-    rng
-}
-
 /// A sparse GP: one with few inducing inputs finds hyperparameters, from which one with twice as many starts, and so on. The last
 /// costs as much as all before it, three times over; with few evaluations each this finds more than many at the last alone.
 fn sparse_gp(
@@ -246,7 +239,7 @@ fn sparse_gp(
     evaluations: usize,
     seed: u64,
 ) -> Result<Fitted> {
-    let mut rng = stream(seed);
+    let mut rng = starting_stream(seed);
     let mut start = |m: usize| {
         let gp = first_gp(data, kernel, m, &mut rng)?;
         if kernel != KernelChoice::Linear || m != data.x().cols() {

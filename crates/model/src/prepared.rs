@@ -2,13 +2,11 @@
 
 use crate::config::Config;
 use crate::model::{Member, Model};
-use deepgp::init::network;
+use deepgp::init::{network, starting_stream};
 use deepgp::linalg::Mat;
 use deepgp::train::{Fitted, Snapshot, Trainer};
 use deepgp::{Error, Result};
 use deepgp_data::{Indicators, Standardiser, Warp, WarpKind, warp_targets};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 /// Standardised inputs and targets with their standardisers: what [`Model::fit`] trains on, in steps.
 ///
@@ -134,10 +132,8 @@ impl Prepared {
     /// # Errors
     /// What the data or the configuration are refused for; see [`deepgp::Error`].
     pub fn trainer(&self, config: &Config) -> Result<Trainer<'_>> {
-        // The start has a stream of its own: the trainer draws minibatches and factors from the same seed.
-        let mut rng = ChaCha8Rng::seed_from_u64(config.train.seed);
-        rng.set_stream(u64::MAX);
         let likelihood = config.noise.likelihood(self.y.cols());
+        let mut rng = starting_stream(config.train.seed);
         let (net, events) = network(&self.x, likelihood, &config.architecture, &mut rng)?;
         let mut trainer = Trainer::new(net, &self.x, &self.y, config.train.clone())?;
         for event in events {

@@ -14,4 +14,4 @@ pub use sample::sample_rows;
 
 mod network;
 
-pub use network::{Architecture, KernelChoice, MeanChoice, network};
+pub use network::{Architecture, KernelChoice, MeanChoice, network, starting_stream};

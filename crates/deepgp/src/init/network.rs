@@ -17,9 +17,9 @@ use crate::layer::{Layer, Mean};
 use crate::likelihood::{Likelihood, Observation};
 use crate::linalg::{Mat, Op, mul};
 use crate::network::DeepGp;
-use rand::Rng;
-use rand::RngExt;
 use rand::seq::SliceRandom;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,16 @@ const CORRECTION_VAR: f64 = 0.25;
 const MAX_ROWS: usize = 2000;
 /// Width of the jitter on inducing inputs that a linear mean pushed together.
 const SPREAD: f64 = 0.01;
+
+/// Stream of random numbers for starting values; minibatches count up from 0, and starting factors have another.
+const STREAM: u64 = u64::MAX;
+
+/// Random numbers for starting values: a stream of their own, since a training draws from the same seed.
+pub fn starting_stream(seed: u64) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(STREAM);
+    rng
+}
 
 /// Which kernel every layer gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
