@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(gp(200, Some(half.clone()))?, whole);
         // It is taken up, not left alone.
         let mut other = half;
-        let Likelihood::Gaussian(noise) = other.model.likelihood() else { return Ok(()) };
+        let Likelihood::Gaussian(noise) = other.model.likelihood() else { panic!("Gaussian") };
         let noise = Gaussian { noise_var: noise.noise_var.iter().map(|var| 2.0 * var).collect() };
         other.model = DeepGp::new(other.model.layers().to_vec(), Likelihood::Gaussian(noise))?;
         assert_ne!(gp(200, Some(other))?, whole);

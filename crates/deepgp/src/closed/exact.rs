@@ -34,6 +34,7 @@ pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, max_evaluations: usize) -> Result<C
     let mut scratch = Scratch::default();
     let (log_evidence, evaluations) =
         maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence(gp, x, y, &mut scratch))?;
+    // The posterior needs matrices of the same size.
     drop(scratch);
     Ok(ClosedFit { fitted: posterior(gp, y)?, log_evidence, evaluations })
 }

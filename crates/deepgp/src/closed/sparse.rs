@@ -49,7 +49,7 @@ pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, alpha: f64, max_evaluations: usize)
     check(start, x, y, alpha)?;
     let mut gp = start.clone();
     let moves = all_but(&gp, &[]);
-    let mut scratch = Scratch::default();
+    let mut scratch = Scratch::for_gradients(&gp, Rows { x, y });
     let (log_evidence, evaluations) =
         maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence_of(gp, Rows { x, y }, alpha, &mut scratch))?;
     Ok(ClosedFit { fitted: posterior_of(gp, Rows { x, y }, alpha, &mut scratch)?, log_evidence, evaluations })
@@ -86,7 +86,8 @@ fn posterior_of(gp: DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) -
 /// # Errors
 /// [`Error::NotPositiveDefinite`], and as [`fit`] for the network.
 pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<(f64, Vec<f64>)> {
-    log_evidence_of(gp, Rows { x, y }, alpha, &mut Scratch::default())
+    let rows = Rows { x, y };
+    log_evidence_of(gp, rows, alpha, &mut Scratch::for_gradients(gp, rows))
 }
 
 /// The data, taken a block of rows at a time.
@@ -137,6 +138,18 @@ struct Scratch {
     posteriors: Vec<Moments>,
     covariances: Vec<Mat>,
     second: Vec<SecondPass>,
+}
+
+impl Scratch {
+    /// Memory that keeps the first pass for the second, if that is not too much.
+    fn for_gradients(gp: &DeepGp, rows: Rows<'_>) -> Self {
+        let inducing = gp.layers().first().map_or(0, Layer::n_inducing);
+        let mut scratch = Self::default();
+        if inducing.saturating_mul(rows.x.rows()) <= MOST_KEPT / 2 {
+            scratch.projected.resize_with(rows.blocks(), Projected::default);
+        }
+        scratch
+    }
 }
 
 /// k_n, t_n (rows) and d_n of a block.
@@ -225,9 +238,6 @@ fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) ->
 fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) -> Result<(f64, Vec<f64>)> {
     let (layer, noise) = parts(gp)?;
     let m = layer.z.rows();
-    if 2 * m.saturating_mul(rows.x.rows()) <= MOST_KEPT {
-        scratch.projected.resize_with(rows.blocks(), Projected::default);
-    }
     let (factors, mut total) = first_pass(gp, rows, alpha, scratch)?;
     let Scratch { inducing, projected, posteriors, covariances, second, .. } = scratch;
     posteriors.resize_with(factors.len(), Moments::default);
@@ -373,6 +383,18 @@ mod tests {
                 );
             }
         }
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_kept_changes_nothing() -> Result<()> {
+        let (x, y) = data(ROWS);
+        let (gp, rows) = (start(&x, 7, KernelChoice::Eq), Rows { x: &x, y: &y });
+        // With as many threads as blocks there would be a place for each in any case.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+        let evidence = |mut scratch: Scratch| pool.install(|| log_evidence_of(&gp, rows, 0.5, &mut scratch));
+        assert_eq!(Scratch::for_gradients(&gp, rows).projected.len(), 2);
+        assert_eq!(evidence(Scratch::for_gradients(&gp, rows))?, evidence(Scratch::default())?);
         Ok(())
     }
 
