@@ -208,10 +208,7 @@ impl Pass<'_> {
         let bar = (&*mean_bar, &*var_bar);
         let sums_below = &mut sums.layers[0];
         known.backward(&layers[0], &self.inducing[0], &self.projections[0], x_block, bar, self.wanted, sums_below);
-        for (t, tape) in random.iter_mut().enumerate() {
-            let l = t + 1;
-            tape.end_block(&self.inducing[l], &self.projections[l], &mut sums.layers[l]);
-        }
+        random.iter_mut().zip(&mut sums.layers[1..]).for_each(|(tape, sums)| tape.end_block(sums));
     }
 
     /// A group of points from the first layer's output moments up to log Z and back down to ∂log Z/∂(those moments).

@@ -219,7 +219,8 @@ impl Predictor {
         let (layers, inducing) = (self.fitted.model.layers(), self.context.inducing());
         let (mut known, mut block, mut rows) = (KnownTape::default(), Mat::default(), Vec::new());
         let group_size = RandomTape::group_size(&layers[1..]).min(x.rows());
-        let mut tapes: Vec<RandomTape> = layers[1..].iter().map(|layer| RandomTape::new(layer, group_size)).collect();
+        let mut tapes: Vec<RandomTape> =
+            layers[1..].iter().map(|layer| RandomTape::forward_only(layer, group_size)).collect();
         let mut hidden = Moments::zeros(group_size, layers[0].dim_out);
         for start in (0..x.rows()).step_by(BLOCK) {
             rows.clear();

@@ -9,15 +9,13 @@
 //! ```
 
 use super::eq_known::known;
-use super::packed::{Diagonal, multiply};
 use super::{
-    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, Room, check_radial, row_len, triangle_len, visit_radial,
-    visit_radial_mut,
+    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, row_len, visit_radial, visit_radial_mut,
 };
 use crate::error::Result;
 use crate::linalg::product::{Left, Part, product};
 use crate::linalg::transpose::mirror;
-use crate::linalg::{Mat, row_dots, sum, tri};
+use crate::linalg::{Mat, row_dots, sum};
 use crate::param::{Block, BlockMut, Parameters};
 use crate::simd::{Job, Lanes, exp_in_place, run, wide};
 use serde::{Deserialize, Serialize};
@@ -76,7 +74,7 @@ impl Law for Eq {
         let m = tables.z.rows();
         k.reshape(m, m);
         let job = Gram { m, pairs: &tables.pairs, constant: 3.0 * self.signal_var.log2(), out: k.as_mut_slice() };
-        // SAFETY: there are M × M numbers, and a packed triangle with PAD more past its end.
+        // SAFETY: there are M × M numbers, and rows of the table are padded.
         unsafe { run(job) };
         mirror(k, Part::Upper);
     }
@@ -89,7 +87,7 @@ impl Law for Eq {
         (0..k_bar.rows()).for_each(|i| k_bar[(i, i)] = 0.0);
         let (weights, seen) = (Left::plain(k_bar, Part::Full), (&tables.seen, Part::Full));
         product(&mut grad.room.moment, false, weights, seen, Part::Full);
-        self.distance_adjoint(tables, 1.0, grad);
+        self.distance_adjoint(tables, grad);
     }
 
     /// Sums of W = k̄∘k for `known_adjoint`, with u = W 1 and inputs as seen from the first inducing input:
@@ -154,32 +152,11 @@ impl Law for Eq {
     }
 
     fn prepare(&self, z: &Mat, tables: &mut PsiTables) {
-        self.prepare_known(z, tables);
-        fill_midpoints(tables);
+        self.tabulate(z, Part::Full, tables);
     }
 
-    /// The pair table is −¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s², as a power of two.
     fn prepare_known(&self, z: &Mat, tables: &mut PsiTables) {
-        let (m, dim, row) = (z.rows(), z.cols(), row_len(z.rows()));
-        tables.z.clone_from(z);
-        see_from(z.row(0), z, &mut tables.seen);
-        tables.points.resize(dim * row);
-        for q in 0..dim {
-            let points = tables.points[q * row..][..m].iter_mut().enumerate();
-            points.for_each(|(i, point)| *point = z[(i, q)]);
-        }
-        tables.pairs.resize(triangle_len(m));
-        tables.scales.clear();
-        tables.scales.extend(self.lengthscale.iter().map(|l| 0.5 * LOG2_E.sqrt() / l));
-        let job = PairDistances {
-            m,
-            points: &tables.points,
-            scale: &tables.scales,
-            constant: 2.0 * self.signal_var.log2(),
-            out: &mut tables.pairs,
-        };
-        // SAFETY: points are rows of `row_len`, and the table has PAD numbers past its end.
-        unsafe { run(job) };
+        self.tabulate(z, Part::Upper, tables);
     }
 
     fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
@@ -205,7 +182,7 @@ impl Law for Eq {
         let mut p = 0;
         for i in 0..m {
             let row = &mut psi.psi2[p..p + m - i];
-            let table = &tables.pairs[p..p + m - i];
+            let table = &tables.pairs[i * row_len(m) + i..][..m - i];
             let base = log_scale + gamma[i];
             for ((out, t), g_j) in row.iter_mut().zip(table).zip(&gamma[i..]) {
                 *out = base + LN_2 * t + g_j;
@@ -234,9 +211,9 @@ impl Law for Eq {
         let (z, m, dim) = (&tables.z, tables.z.rows(), self.dim_in());
         let InputBar { mean: mean_bar, var: var_bar } = input;
         self.psi1_adjoint(tables, mean, var, psi, bar, InputBar { mean: &mut *mean_bar, var: &mut *var_bar }, sums);
-        let PsiSums { grad, pairs, .. } = sums;
+        let grad = &mut sums.grad;
 
-        // Ψ₂. F = ∂F/∂log Ψ₂ spread over both triangles; r = F 1, u_q = r∘d_q + F d_q.
+        // Ψ₂. F = ∂F/∂log Ψ₂ spread over both triangles; r = F 1, u_q = r∘d_q + F d_q, t_q = r∘d_q − F d_q (see `eq_sweep.rs`).
         // Scratch: d as D rows of M, then r, then D rows of F d.
         psi.scratch.resize((2 * dim + 1) * m, 0.0);
         let (d, rest) = psi.scratch.split_at_mut(dim * m);
@@ -255,9 +232,6 @@ impl Law for Eq {
             let row = &mut psi.psi2[p..p + len];
             for (f, b) in row.iter_mut().zip(&bar.psi2[p..p + len]) {
                 *f *= 0.5 * b;
-            }
-            for (sum, f) in pairs[p..p + len].iter_mut().zip(row.iter()) {
-                *sum += f;
             }
             row[0] *= 2.0;
             let mut total = row[0];
@@ -281,39 +255,62 @@ impl Law for Eq {
         for q in 0..dim {
             let l = self.lengthscale[q];
             let e = l * l + 2.0 * var[q];
-            // Σ u = ∂/∂m · e,   ½ Σ d u = Σ F ¼(d_i + d_j)²
-            let (mut sum_u, mut sum_du) = (0.0, 0.0);
+            // Σ u = ∂/∂m · e,   ½ Σ d u = Σ F ¼(d_i + d_j)²,   ½ Σ d t = Σ F ¼(d_i − d_j)²
+            let (mut sum_u, mut sum_du, mut sum_dt) = (0.0, 0.0, 0.0);
             for i in 0..m {
                 let d_i = d[q * m + i];
-                let u = r[i] * d_i + f_d[q * m + i];
+                let (u, t) = (r[i] * d_i + f_d[q * m + i], r[i] * d_i - f_d[q * m + i]);
                 sum_u += u;
                 sum_du += d_i * u;
-                grad.z[(i, q)] -= u / e;
+                sum_dt += d_i * t;
+                grad.z[(i, q)] -= u / e + t / (l * l);
             }
             let spread = 0.5 * sum_du / (e * e);
             mean_bar[q] += sum_u / e;
             var_bar[q] += 2.0 * spread - total / e;
-            grad.params[q] += 2.0 * l * spread + total * 2.0 * var[q] / (l * e);
+            grad.params[q] += 2.0 * l * spread + total * 2.0 * var[q] / (l * e) + sum_dt / (l * l * l);
         }
         grad.params[dim] += 2.0 * total / self.signal_var;
     }
 
-    /// The pair sums are Σ_n F; they reach Z and ℓ through the table −¼ (z_i − z_j)²/ℓ².
     fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
         grad.add(&sums.grad);
         if sums.moment.rows() > 0 {
             self.known_adjoint(tables, sums, grad);
         }
-        if !sums.pairs.is_empty() {
-            centres_adjoint(sums, grad);
-            pair_moment(tables, sums, &mut grad.room);
-            // T has half the slope of the exponent of K in r².
-            self.distance_adjoint(tables, 0.5, grad);
+        // Sweeps leave −½ of the derivative.
+        for (q, points) in sums.points.chunks_exact(row_len(grad.z.rows())).enumerate() {
+            points.iter().take(grad.z.rows()).enumerate().for_each(|(i, half)| grad.z[(i, q)] -= 2.0 * half);
         }
     }
 }
 
 impl Eq {
+    /// The table of pairs is −¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s², as a power of two; all of it or its upper triangle.
+    fn tabulate(&self, z: &Mat, wanted: Part, tables: &mut PsiTables) {
+        let (m, dim, row) = (z.rows(), z.cols(), row_len(z.rows()));
+        tables.z.clone_from(z);
+        see_from(z.row(0), z, &mut tables.seen);
+        tables.points.resize(dim * row);
+        for q in 0..dim {
+            let points = tables.points[q * row..][..m].iter_mut().enumerate();
+            points.for_each(|(i, point)| *point = z[(i, q)]);
+        }
+        tables.pairs.resize(m * row);
+        tables.scales.clear();
+        tables.scales.extend(self.lengthscale.iter().map(|l| 0.5 * LOG2_E.sqrt() / l));
+        let job = PairDistances {
+            m,
+            points: &tables.points,
+            scale: &tables.scales,
+            constant: 2.0 * self.signal_var.log2(),
+            wanted,
+            out: &mut tables.pairs,
+        };
+        // SAFETY: points and pairs are rows of `row_len`.
+        unsafe { run(job) };
+    }
+
     /// ψ₀, ψ₁ and, where it is wanted, ξ.
     fn psi1(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
         psi.psi0 = self.signal_var;
@@ -379,13 +376,13 @@ impl Eq {
         grad.params[dim] += bar.psi0;
     }
 
-    /// Adjoint of s Σ_ij w_ij (−½ r²_ij) for a symmetric W, whose moment W [Z, 1], with Z as seen from the first inducing input,
+    /// Adjoint of Σ_ij w_ij (−½ r²_ij) for a symmetric W, whose moment W [Z, 1], with Z as seen from the first inducing input,
     /// stands in the room of `grad`.
     ///
     /// ```text
-    /// z̄_i = 2s ((W Z)_i − w_i z_i)/ℓ²      ℓ̄ = 2s (Σ_i w_i z_i² − Σ_i z_i (W Z)_i)/ℓ³       w = W 1
+    /// z̄_i = 2 ((W Z)_i − w_i z_i)/ℓ²      ℓ̄ = 2 (Σ_i w_i z_i² − Σ_i z_i (W Z)_i)/ℓ³       w = W 1
     /// ```
-    fn distance_adjoint(&self, tables: &PsiTables, scale: f64, grad: &mut KernelGrad) {
+    fn distance_adjoint(&self, tables: &PsiTables, grad: &mut KernelGrad) {
         let (m, dim) = (tables.z.rows(), tables.z.cols());
         let KernelGrad { z: z_bar, params, room } = grad;
         let moment = &room.moment;
@@ -396,7 +393,7 @@ impl Eq {
                 let bars = z_bar.row_mut(i).iter_mut().zip(params.iter_mut());
                 let entries = bars.zip(tables.seen.row(i)).zip(moment.iter().zip(inverse));
                 entries.for_each(|(((z_bar, l_bar), z), (moment, inv_l))| {
-                    let pull = 2.0 * scale * (moment - weight * z) * inv_l * inv_l;
+                    let pull = 2.0 * (moment - weight * z) * inv_l * inv_l;
                     *z_bar += pull;
                     *l_bar -= pull * z * inv_l;
                 });
@@ -441,57 +438,6 @@ fn inverses<'a>(lengthscale: &[f64], room: &'a mut Vec<f64>) -> &'a [f64] {
     room
 }
 
-/// The midpoints of pairs of inducing inputs, as seen from the first, a row a dimension.
-fn fill_midpoints(tables: &mut PsiTables) {
-    let (m, dim) = (tables.z.rows(), tables.z.cols());
-    let (row, packed) = (row_len(m), triangle_len(m));
-    tables.midpoints.resize(dim * packed);
-    wide(|| {
-        for q in 0..dim {
-            let points = &tables.points[q * row..][..m];
-            let (mut p, origin) = (q * packed, points[0]);
-            for i in 0..m {
-                let (z_i, pairs) = (points[i] - origin, tables.midpoints[p..p + m - i].iter_mut().zip(&points[i..]));
-                pairs.for_each(|(midpoint, z_j)| *midpoint = 0.5 * (z_i + (z_j - origin)));
-                p += m - i;
-            }
-        }
-    });
-}
-
-/// The sums of sweeps over points and midpoints as gradients: those of points are −½ of the derivative, those of midpoints −¼,
-/// half of which goes to either end.
-fn centres_adjoint(sums: &PsiSums, grad: &mut KernelGrad) {
-    let KernelGrad { z: z_bar, room, .. } = grad;
-    let (m, row) = (z_bar.rows(), row_len(z_bar.rows()));
-    room.expect_vectors(row);
-    let Room { vectors: ones, columns, rows, products: ends, .. } = room;
-    ones[..m].fill(1.0);
-    let tables = sums.points.chunks_exact(row).zip(sums.midpoints.chunks_exact(triangle_len(m)));
-    for (q, (points, midpoints)) in tables.enumerate() {
-        multiply(m, (midpoints, Diagonal::Twice), &ones[..row], (columns, rows), ends);
-        for i in 0..m {
-            z_bar[(i, q)] -= 2.0 * (points[i] + ends[i]);
-        }
-    }
-}
-
-/// W [Z, 1] into `room.moment`, for the packed pair sums W and Z as seen from the first inducing input.
-fn pair_moment(tables: &PsiTables, sums: &PsiSums, room: &mut Room) {
-    let (m, dim) = (tables.z.rows(), tables.z.cols());
-    let (row, count) = (row_len(m), dim + 1);
-    room.expect_vectors(count * row);
-    let Room { moment, vectors, columns, rows, products, .. } = room;
-    for (i, seen) in tables.seen.as_slice().chunks_exact(count).enumerate() {
-        seen.iter().enumerate().for_each(|(q, v)| vectors[q * row + i] = *v);
-    }
-    multiply(m, (&sums.pairs, Diagonal::Once), &vectors[..count * row], (columns, rows), products);
-    moment.reshape(m, count);
-    for (i, moment) in moment.as_mut_slice().chunks_exact_mut(count).enumerate() {
-        moment.iter_mut().enumerate().for_each(|(q, v)| *v = products[q * row + i]);
-    }
-}
-
 /// The rows of `x` as seen from `origin`, and a column of ones. Differences do not depend on the origin, but sums of products
 /// cancel the less the closer it is.
 fn see_from(origin: &[f64], x: &Mat, out: &mut Mat) {
@@ -507,13 +453,7 @@ fn see_from(origin: &[f64], x: &Mat, out: &mut Mat) {
     });
 }
 
-/// Where the vectors of a packed triangle begin, row by row: the first pair (i, j) of each, and its place.
-#[inline(always)]
-fn packed_vectors(m: usize, lanes: usize) -> impl Iterator<Item = (usize, usize, usize)> {
-    (0..m).flat_map(move |i| (i..m).step_by(lanes).map(move |j| (i, j, tri::row_start(m, i) + j - i)))
-}
-
-/// `out = 2^(2 pairs − constant)` in the upper triangle of an M × M matrix, for packed pairs.
+/// `out = 2^(2 pairs − constant)` in the upper triangle of an M × M matrix, for pairs in rows of [`row_len`].
 struct Gram<'a> {
     m: usize,
     pairs: &'a [f64],
@@ -526,11 +466,11 @@ impl Job for Gram<'_> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let m = self.m;
-        for (i, j, p) in packed_vectors(m, L::N) {
+        let (m, row) = (self.m, row_len(self.m));
+        for (i, j) in (0..m).flat_map(|i| (i..m).step_by(L::N).map(move |j| (i, j))) {
             // SAFETY: passed on to the caller.
             unsafe {
-                let t = L::load(self.pairs.as_ptr().add(p));
+                let t = L::load(self.pairs.as_ptr().add(i * row + j));
                 let value = L::exp2(L::mul_sub(L::splat(2.0), t, L::splat(self.constant)));
                 let out = self.out.as_mut_ptr().add(i * m + j);
                 if m - j < L::N { L::store_part(out, value, m - j) } else { L::store(out, value) }
@@ -539,13 +479,13 @@ impl Job for Gram<'_> {
     }
 }
 
-/// `out = constant − Σ_q (z_iq − z_jq)² scale_q²` for the packed pairs i ≤ j. What a vector writes past the end of a row the
-/// next row overwrites.
+/// `out = constant − Σ_q (z_iq − z_jq)² scale_q²` for all pairs, or for i ≤ j at least, in rows of [`row_len`].
 struct PairDistances<'a> {
     m: usize,
     points: &'a [f64],
     scale: &'a [f64],
     constant: f64,
+    wanted: Part,
     out: &'a mut [f64],
 }
 
@@ -555,16 +495,19 @@ impl Job for PairDistances<'_> {
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
         let row = row_len(self.m);
-        for (i, j, p) in packed_vectors(self.m, L::N) {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let mut exponent = L::splat(self.constant);
-                for (q, scale) in self.scale.iter().enumerate() {
-                    let z = self.points.as_ptr().add(q * row);
-                    let diff = L::mul(L::splat(*scale), L::sub(L::splat(*z.add(i)), L::load(z.add(j))));
-                    exponent = L::neg_mul_add(diff, diff, exponent);
+        for i in 0..self.m {
+            let first = if self.wanted == Part::Full { 0 } else { i / L::N * L::N };
+            for j in (first..self.m).step_by(L::N) {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    let mut exponent = L::splat(self.constant);
+                    for (q, scale) in self.scale.iter().enumerate() {
+                        let z = self.points.as_ptr().add(q * row);
+                        let diff = L::mul(L::splat(*scale), L::sub(L::splat(*z.add(i)), L::load(z.add(j))));
+                        exponent = L::neg_mul_add(diff, diff, exponent);
+                    }
+                    L::store(self.out.as_mut_ptr().add(i * row + j), exponent);
                 }
-                L::store(self.out.as_mut_ptr().add(p), exponent);
             }
         }
     }

@@ -1,9 +1,9 @@
-//! Expectations of a few points at a time for any kernel: swept together where the law can, one after another where not.
+//! What a layer needs of the expectations of a few points at a time, for any kernel: taken together where the law can, one point
+//! after another where not.
 
 use super::eq_sweep::EqSweep;
-use super::{InputBar, Kernel, Law, Psi, PsiSums, PsiTables, row_len};
+use super::{InputBar, Kernel, Law, Psi, PsiSums, PsiTables};
 use crate::linalg::{Mat, axpy, dot, tri};
-use crate::simd::Aligned;
 
 pub use super::eq_sweep::group_size;
 
@@ -16,78 +16,51 @@ pub enum Group {
     Plain(Box<Plain>),
 }
 
+/// The expectations of points multiplied by a layer's weights A_d and B_d, or the adjoint of these products.
+#[derive(Debug, Clone)]
+pub struct Products {
+    /// ψ₁A_d, points × outputs.
+    pub mean: Mat,
+    /// ⟨B_d, Ψ₂⟩, points × outputs.
+    pub quadratic: Mat,
+    /// ξ_q A_d, points × (dimensions × outputs); without columns where ξ is not wanted.
+    pub slope: Mat,
+}
+
+impl Products {
+    /// Zeros for `capacity` points.
+    pub fn zeros(capacity: usize, dim: usize, d_out: usize, want_xi: bool) -> Self {
+        let slope = Mat::zeros(capacity, if want_xi { dim * d_out } else { 0 });
+        Self { mean: Mat::zeros(capacity, d_out), quadratic: Mat::zeros(capacity, d_out), slope }
+    }
+}
+
 /// The expectations point by point, as [`Law`] gives them.
 #[derive(Debug, Clone)]
 pub struct Plain {
     psi: Vec<Psi>,
     bar: Psi,
-    /// Ψ₂ A, points × outputs rows of M.
-    psi2_a: Mat,
-}
-
-/// ∂F/∂(ψ₀, ψ₁, ξ) of a group of points.
-#[derive(Debug, Clone)]
-pub struct GroupBar {
-    m: usize,
-    dim: usize,
-    /// Per point.
-    pub psi0: Vec<f64>,
-    /// Per point a row of [`row_len`], zero beyond M.
-    psi1: Aligned,
-    /// Per point D rows of [`row_len`], or empty.
-    xi: Aligned,
-}
-
-impl GroupBar {
-    /// Zeros for `capacity` points.
-    pub fn zeros(capacity: usize, m: usize, dim: usize, want_xi: bool) -> Self {
-        let row = row_len(m);
-        let xi = if want_xi { capacity * dim * row } else { 0 };
-        Self { m, dim, psi0: vec![0.0; capacity], psi1: Aligned::zeros(capacity * row), xi: Aligned::zeros(xi) }
-    }
-
-    /// Back to zeros for the first `n` points.
-    pub fn clear(&mut self, n: usize) {
-        let (row, xi) = (row_len(self.m), if self.xi.is_empty() { 0 } else { self.dim });
-        self.psi0[..n].fill(0.0);
-        self.psi1[..n * row].fill(0.0);
-        self.xi[..n * xi * row].fill(0.0);
-    }
-
-    /// ∂F/∂ψ₁ of point `g`.
-    pub fn psi1(&mut self, g: usize) -> &mut [f64] {
-        &mut self.psi1[g * row_len(self.m)..][..self.m]
-    }
-
-    /// The same with the zeros beyond M.
-    pub(super) fn psi1_padded(&self, g: usize) -> &[f64] {
-        let row = row_len(self.m);
-        &self.psi1[g * row..][..row]
-    }
-
-    /// ∂F/∂ξ_q of point `g`.
-    pub(super) fn xi(&self, g: usize, q: usize) -> &[f64] {
-        &self.xi[(g * self.dim + q) * row_len(self.m)..][..self.m]
-    }
-
-    /// ∂F/∂ξ_q of point `g`, to be written.
-    pub fn xi_mut(&mut self, g: usize, q: usize) -> &mut [f64] {
-        &mut self.xi[(g * self.dim + q) * row_len(self.m)..][..self.m]
-    }
+    /// B_d as packed weights, a row per output.
+    b: Mat,
+    /// ∂F/∂A_d, points × outputs rows of M.
+    a_bar: Mat,
+    psi2_a: Vec<f64>,
 }
 
 impl Group {
-    /// Room for `capacity` points of a layer with M inducing inputs and D_out outputs; ξ only if it is wanted.
-    pub fn new(kernel: &Kernel, capacity: usize, m: usize, d_out: usize, want_xi: bool) -> Self {
+    /// Room for `capacity` points of a layer with M inducing inputs and D_out outputs; ξ and the adjoint only if they are wanted.
+    pub fn new(kernel: &Kernel, capacity: usize, m: usize, d_out: usize, wanted: (bool, bool)) -> Self {
         let dim = kernel.dim_in();
         match kernel {
-            Kernel::Eq(_) => Group::Eq(Box::new(EqSweep::new(capacity, m, dim, d_out, want_xi))),
+            Kernel::Eq(_) => Group::Eq(Box::new(EqSweep::new(capacity, m, dim, d_out, wanted))),
             Kernel::Linear(_) | Kernel::SpectralMixture(_) | Kernel::Matern(_) | Kernel::Sum(_) => {
-                let psi = Psi::zeros(m, dim, want_xi);
+                let psi = Psi::zeros(m, dim, wanted.0);
                 Group::Plain(Box::new(Plain {
                     psi: vec![psi.clone(); capacity],
                     bar: psi,
-                    psi2_a: Mat::zeros(capacity * d_out, m),
+                    b: Mat::zeros(d_out, tri::packed_len(m)),
+                    a_bar: Mat::zeros(capacity * d_out, m),
+                    psi2_a: vec![0.0; m],
                 }))
             }
         }
@@ -107,76 +80,59 @@ impl Group {
         }
     }
 
-    /// ψ₁ of point `g`.
-    pub fn psi1(&self, g: usize) -> &[f64] {
+    /// ∂F/∂A_d of point `g`, after [`Group::backward`].
+    pub fn a_bar(&self, g: usize, d: usize) -> &[f64] {
         match self {
-            Group::Eq(sweep) => sweep.psi1(g),
-            Group::Plain(plain) => &plain.psi[g].psi1,
+            Group::Eq(sweep) => sweep.a_bar(g, d),
+            Group::Plain(plain) => plain.a_bar.row(d * plain.psi.len() + g),
         }
     }
 
-    /// ξ_q of point `g`.
-    pub fn xi(&self, g: usize, q: usize) -> &[f64] {
-        match self {
-            Group::Eq(sweep) => sweep.xi(g, q),
-            Group::Plain(plain) => plain.psi[g].xi.row(q),
-        }
-    }
-
-    /// Ψ₂ A_d of point `g`, after [`Group::backward`].
-    pub fn psi2_a(&self, g: usize, d: usize) -> &[f64] {
-        match self {
-            Group::Eq(sweep) => sweep.psi2_a(g, d),
-            Group::Plain(plain) => plain.psi2_a.row(d * plain.psi.len() + g),
-        }
-    }
-
-    /// The expectations of the first `n` rows of the input, and ⟨B_d, Ψ₂⟩ into `dots` (points × outputs).
+    /// The expectations of the first `n` rows of the input, multiplied by the weights A (a row an output) and B (a padded table an
+    /// output).
     pub fn forward(
         &mut self,
         kernel: &Kernel,
         tables: &PsiTables,
-        b: &Mat,
+        weights: (&Mat, &[Mat]),
         input: (&Mat, &Mat, usize),
-        dots: &mut Mat,
+        out: &mut Products,
     ) {
         match (self, kernel) {
-            (Group::Eq(sweep), Kernel::Eq(law)) => sweep.forward(law, tables, b, input, dots),
-            (Group::Plain(plain), kernel) => plain.forward(kernel, tables, b, input, dots),
+            (Group::Eq(sweep), Kernel::Eq(law)) => sweep.forward(law, tables, weights, input, out),
+            (Group::Plain(plain), kernel) => plain.forward(kernel, tables, weights, input, out),
             (Group::Eq(_), _) => unreachable!("the form was chosen for the kernel"),
         }
     }
 
-    /// The adjoint of everything that depends on the expectations: `bar` is ∂F/∂(ψ₀, ψ₁, ξ) and `coef` (points ×
-    /// outputs) ∂F/∂⟨B_d, Ψ₂⟩. Adds Σ_n b Ψ₂ to `c`, the kernel's sums to `sums`, ∂F/∂(input moments) to `input_bar`, and
-    /// leaves Ψ₂ A behind; `c` and `sums` are complete after [`Group::end_block`].
+    /// The adjoint of [`Group::forward`]: `bars` are ∂F/∂ψ₀ of every point and ∂F/∂(products). Adds ∂F/∂B to the lower triangles of
+    /// `c`, the kernel's sums to `sums` and ∂F/∂(input moments) to `input_bar`, and leaves ∂F/∂A of every point behind; `c` is complete
+    /// after [`Group::end_block`].
     #[expect(clippy::too_many_arguments, reason = "the arguments of `forward`, its adjoint, and what receives it")]
     pub fn backward(
         &mut self,
         kernel: &Kernel,
         tables: &PsiTables,
-        weights: (&Mat, &Mat),
+        weights: (&Mat, &[Mat]),
         input: (&Mat, &Mat, usize),
-        bars: (&GroupBar, &Mat),
-        c: &mut Mat,
+        bars: (&[f64], &Products),
+        c: &mut [Mat],
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut PsiSums,
     ) {
         match (self, kernel) {
-            (Group::Eq(sweep), Kernel::Eq(law)) => {
-                sweep.backward(law, tables, weights, input, bars, input_bar, sums);
-            }
+            (Group::Eq(sweep), Kernel::Eq(law)) => sweep.backward(law, weights, bars, input_bar, sums),
             (Group::Plain(plain), kernel) => {
-                plain.backward(kernel, tables, weights, input, bars, c, input_bar, sums);
+                plain.backward(kernel, tables, weights.0, input, bars, c, input_bar, sums);
             }
             (Group::Eq(_), _) => unreachable!("the form was chosen for the kernel"),
         }
     }
 
-    /// Adds what [`Group::backward`] has gathered since the last call, with the weights `b` of all these calls.
-    pub fn end_block(&mut self, tables: &PsiTables, b: &Mat, c: &mut Mat, sums: &mut PsiSums) {
+    /// Adds what [`Group::backward`] has gathered since the last call.
+    pub fn end_block(&mut self, c: &mut [Mat]) {
         match self {
-            Group::Eq(sweep) => sweep.end_block(tables, b, c, sums),
+            Group::Eq(sweep) => sweep.end_block(c),
             Group::Plain(_) => {}
         }
     }
@@ -187,14 +143,19 @@ impl Plain {
         &mut self,
         kernel: &Kernel,
         tables: &PsiTables,
-        b: &Mat,
+        (a, b): (&Mat, &[Mat]),
         (mean, var, n): (&Mat, &Mat, usize),
-        dots: &mut Mat,
+        out: &mut Products,
     ) {
+        b.iter().enumerate().for_each(|(d, b)| tri::pack_weights(b, self.b.row_mut(d)));
         for (g, psi) in self.psi[..n].iter_mut().enumerate() {
             kernel.psi(tables, mean.row(g), var.row(g), psi);
-            for (d, b) in b.iter_rows().enumerate() {
-                dots[(g, d)] = dot(&b[..psi.psi2.len()], &psi.psi2);
+            for (d, (a, b)) in a.iter_rows().zip(self.b.iter_rows()).enumerate() {
+                out.mean[(g, d)] = dot(&psi.psi1, a);
+                out.quadratic[(g, d)] = dot(&psi.psi2, b);
+                for q in 0..psi.xi.rows() {
+                    out.slope[(g, q * self.b.rows() + d)] = dot(psi.xi.row(q), a);
+                }
             }
         }
     }
@@ -204,26 +165,35 @@ impl Plain {
         &mut self,
         kernel: &Kernel,
         tables: &PsiTables,
-        (a, b): (&Mat, &Mat),
+        a: &Mat,
         (mean, var, n): (&Mat, &Mat, usize),
-        (group_bar, coef): (&GroupBar, &Mat),
-        c: &mut Mat,
+        (psi0_bar, products): (&[f64], &Products),
+        c: &mut [Mat],
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut PsiSums,
     ) {
-        let capacity = self.psi.len();
-        for (g, psi) in self.psi[..n].iter_mut().enumerate() {
-            let bar = &mut self.bar;
-            bar.psi0 = group_bar.psi0[g];
-            bar.psi1.copy_from_slice(&group_bar.psi1_padded(g)[..group_bar.m]);
-            for q in 0..bar.xi.rows() {
-                bar.xi.row_mut(q).copy_from_slice(group_bar.xi(g, q));
-            }
+        let Self { psi, bar, b, a_bar, psi2_a } = self;
+        let (capacity, d_out) = (psi.len(), b.rows());
+        for (g, psi) in psi[..n].iter_mut().enumerate() {
+            bar.psi0 = psi0_bar[g];
+            bar.psi1.fill(0.0);
+            bar.xi.fill_zero();
             bar.psi2.fill(0.0);
-            for (d, b) in b.iter_rows().enumerate() {
-                axpy(coef[(g, d)], b, &mut bar.psi2);
-                axpy(coef[(g, d)], &psi.psi2, c.row_mut(d));
-                tri::packed_mul(&psi.psi2, a.row(d), self.psi2_a.row_mut(d * capacity + g));
+            for (d, (a, b)) in a.iter_rows().zip(b.iter_rows()).enumerate() {
+                let (mean_bar, b_bar) = (products.mean[(g, d)], products.quadratic[(g, d)]);
+                axpy(mean_bar, a, &mut bar.psi1);
+                axpy(b_bar, b, &mut bar.psi2);
+                tri::add_lower(b_bar, &psi.psi2, &mut c[d]);
+                // ∂F/∂A = ψ̄ψ₁ + 2 b Ψ₂A + Σ_q ξ̄ξ_q
+                let a_bar = a_bar.row_mut(d * capacity + g);
+                tri::packed_mul(&psi.psi2, a, psi2_a);
+                a_bar.iter_mut().zip(&*psi2_a).for_each(|(out, psi2_a)| *out = 2.0 * b_bar * psi2_a);
+                axpy(mean_bar, &psi.psi1, a_bar);
+                for q in 0..psi.xi.rows() {
+                    let slope_bar = products.slope[(g, q * d_out + d)];
+                    axpy(slope_bar, a, bar.xi.row_mut(q));
+                    axpy(slope_bar, psi.xi.row(q), a_bar);
+                }
             }
             let input = InputBar { mean: input_bar.0.row_mut(g), var: input_bar.1.row_mut(g) };
             kernel.psi_adjoint(tables, mean.row(g), var.row(g), psi, bar, input, sums);

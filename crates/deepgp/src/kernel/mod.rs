@@ -16,12 +16,10 @@ mod atoms;
 mod eq;
 mod eq_jobs;
 mod eq_known;
-mod eq_shape;
 mod eq_sweep;
 pub(crate) mod group;
 mod linear;
 mod matern;
-mod packed;
 mod quadrature;
 mod spectral_mixture;
 mod sum;
@@ -58,19 +56,6 @@ pub(crate) struct Room {
     numbers: Vec<f64>,
     /// 1/ℓ.
     inverse: Vec<f64>,
-    /// Vectors to be multiplied by a packed matrix, the two parts of the products, and the products.
-    vectors: Aligned,
-    columns: Aligned,
-    rows: Aligned,
-    products: Aligned,
-}
-
-impl Room {
-    /// Makes vectors and products at least so long.
-    fn expect_vectors(&mut self, len: usize) {
-        let Self { vectors, columns, rows, products, .. } = self;
-        [vectors, columns, rows, products].into_iter().for_each(|v| v.expect(len));
-    }
 }
 
 impl KernelGrad {
@@ -97,10 +82,8 @@ pub struct PsiTables {
     pub(crate) points: Aligned,
     /// The inducing inputs as seen from the first, and a column of ones, M × (D + 1).
     pub(crate) seen: Mat,
-    /// The midpoints ½(z_i + z_j) of the packed pairs i ≤ j, as seen from the first inducing input, D rows of
-    /// [`triangle_len`].
-    pub(crate) midpoints: Aligned,
-    /// A law's own numbers for each packed pair i ≤ j, with room for vectors to read past the end.
+    /// A law's own numbers for each pair, a symmetric matrix with rows of [`row_len`], zero beyond M; its upper triangle where inputs
+    /// are known.
     pub(crate) pairs: Aligned,
     /// A law's own numbers for each dimension.
     pub(crate) scales: Vec<f64>,
@@ -154,13 +137,8 @@ impl Psi {
 pub struct PsiSums {
     /// Gradient contributions that are complete.
     pub grad: KernelGrad,
-    /// A law's own sums over points for each packed pair i ≤ j, turned into gradients by [`Law::finish`]; with room
-    /// for vectors to write zeros past the end.
-    pub(crate) pairs: Aligned,
     /// A law's own sums over points for Zᵀ, D rows of [`row_len`], turned into gradients by [`Law::finish`].
     pub(crate) points: Aligned,
-    /// The same for the midpoints of pairs, D rows of [`triangle_len`].
-    pub(crate) midpoints: Aligned,
     /// A law's own sums over known inputs, M × (D + 1), turned into gradients by [`Law::finish`]; 0 × 0 before the first.
     pub(crate) moment: Mat,
     /// The same for each dimension.
@@ -176,9 +154,7 @@ impl PsiSums {
     pub fn zeros(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
         Self {
             grad: KernelGrad::zeros(n_inducing, dim_in, n_params),
-            pairs: Aligned::zeros(triangle_len(n_inducing)),
             points: Aligned::zeros(dim_in * row_len(n_inducing)),
-            midpoints: Aligned::zeros(dim_in * triangle_len(n_inducing)),
             ..Self::default()
         }
     }
@@ -200,9 +176,7 @@ impl PsiSums {
     pub fn clear(&mut self) {
         self.grad.z.fill_zero();
         self.grad.params.fill(0.0);
-        self.pairs.fill(0.0);
         self.points.fill(0.0);
-        self.midpoints.fill(0.0);
         self.moment.fill_zero();
         self.squares.fill(0.0);
     }
@@ -210,9 +184,7 @@ impl PsiSums {
     /// Adds another block's sums.
     pub fn add(&mut self, other: &PsiSums) {
         self.grad.add(&other.grad);
-        axpy(1.0, &other.pairs, &mut self.pairs);
         axpy(1.0, &other.points, &mut self.points);
-        axpy(1.0, &other.midpoints, &mut self.midpoints);
         self.expect_known(other.moment.rows(), other.squares.len());
         axpy(1.0, other.moment.as_slice(), self.moment.as_mut_slice());
         axpy(1.0, &other.squares, &mut self.squares);
@@ -299,8 +271,8 @@ pub trait Law: Parameters {
         self.cross_adjoint(x, &tables.z, k, k_bar, None, &mut sums.grad);
     }
 
-    /// Turns the pair sums of [`PsiSums`] into gradients and adds everything to `grad`. A law that keeps no pair sums
-    /// has nothing to turn.
+    /// Turns the law's own sums of [`PsiSums`] into gradients and adds everything to `grad`. A law that keeps none has nothing
+    /// to turn.
     fn finish(&self, _tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
         grad.add(&sums.grad);
     }
@@ -419,12 +391,6 @@ impl Law for Kernel {
 /// Length of a row of M numbers in a table: whole vectors, and room for one more.
 pub(crate) fn row_len(m: usize) -> usize {
     m.next_multiple_of(PAD) + PAD
-}
-
-/// Length of a packed triangle in a table: whole vectors, so that the next one begins at a cache line too, and room for
-/// one more.
-pub(crate) fn triangle_len(m: usize) -> usize {
-    row_len(tri::packed_len(m))
 }
 
 /// The blocks of a law of Σ_q (x_q − x'_q)²/ℓ_q² and a signal variance: lengthscales, then the variance.

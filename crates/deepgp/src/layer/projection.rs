@@ -7,10 +7,10 @@
 
 use super::{Inducing, Inputs, LayerSums, Second, Wanted};
 use crate::gauss::{Moments, MomentsBar};
-use crate::kernel::triangle_len;
+use crate::kernel::row_len;
 use crate::linalg::product::{Left, Part, product};
 use crate::linalg::transpose::mirror;
-use crate::linalg::{Mat, mul_lower_transposed, mul_vec, tri};
+use crate::linalg::{Mat, mul_lower_transposed, mul_vec};
 use crate::simd::wide;
 
 /// What propagation needs of N(μ, S) of each output: μ and S − I, and of random inputs A and B; kept and refilled from step
@@ -23,9 +23,8 @@ pub struct Projection {
     pub excess: Vec<Mat>,
     /// A, one row of M per output.
     pub a: Mat,
-    /// B as packed weights, off-diagonal entries doubled, so that ⟨B, Ψ₂⟩ is a plain dot product with a packed Ψ₂; a row per
-    /// output, with zeros for vectors to read past its end.
-    pub b: Mat,
+    /// B, symmetric, M rows of more than M numbers per output, zero beyond M.
+    pub b: Vec<Mat>,
     /// E = (L C_q)⁻¹ of one output, and the upper triangle of EᵀE.
     e: Mat,
     square: Mat,
@@ -40,7 +39,6 @@ pub struct ProjectionBack {
     pub curvature: Vec<Mat>,
     /// Φ = LᵀL̄; its lower triangle has meaning.
     pub phi: Mat,
-    full: Mat,
     half: Mat,
 }
 
@@ -78,25 +76,23 @@ impl Projection {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
         self.a.reshape(q.len(), m);
-        if (self.b.rows(), self.b.cols()) != (q.len(), triangle_len(m)) {
-            self.b.reset(q.len(), triangle_len(m));
-        }
+        self.b.resize_with(q.len(), Mat::default);
         for (d, q) in q.iter().enumerate() {
             q.precision.solve_lower(l_inv, &mut self.e);
             mul_lower_transposed(&self.e, &q.half_mean, self.a.row_mut(d));
             let square = &mut self.square;
             product(square, false, Left::transposed(&self.e, Part::Upper), (&self.e, Part::Lower), Part::Upper);
-            // B = EᵀE − K⁻¹ + A Aᵀ, packed with off-diagonal entries doubled
-            let (a, b) = (self.a.row(d), self.b.row_mut(d));
-            let mut p = 0;
-            for i in 0..m {
-                let row = &mut b[p..p + m - i];
-                let weights = square.row(i)[i..].iter().zip(&inducing.kzz_inv.row(i)[i..]).zip(&a[i..]);
-                let (a_i, entries) = (a[i], row.iter_mut().zip(weights));
-                wide(|| entries.for_each(|(b, ((square, k_inv), a_j))| *b = 2.0 * (square - k_inv + a_i * a_j)));
-                row[0] *= 0.5;
-                p += m - i;
+            // B = EᵀE − K⁻¹ + A Aᵀ
+            let (a, b) = (self.a.row(d), &mut self.b[d]);
+            if (b.rows(), b.cols()) != (m, row_len(m)) {
+                b.reset(m, row_len(m));
             }
+            for i in 0..m {
+                let terms = square.row(i)[i..].iter().zip(&inducing.kzz_inv.row(i)[i..]).zip(&a[i..]);
+                let (a_i, entries) = (a[i], b.row_mut(i)[i..m].iter_mut().zip(terms));
+                wide(|| entries.for_each(|(b, ((square, k_inv), a_j))| *b = square - k_inv + a_i * a_j));
+            }
+            mirror(b, Part::Upper);
         }
     }
 
@@ -111,7 +107,7 @@ impl Projection {
     pub fn adjoint(&self, inducing: &Inducing, sums: &mut LayerSums, back: &mut ProjectionBack) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
-        let ProjectionBack { bars, curvature, phi, full, half } = back;
+        let ProjectionBack { bars, curvature, phi, half } = back;
         bars.resize_with(self.excess.len(), MomentsBar::default);
         curvature.resize_with(self.excess.len(), Mat::default);
         phi.reshape(m, m);
@@ -128,9 +124,8 @@ impl Projection {
                 }
                 Second::Random { outer, c } => {
                     mul_vec(l_inv, Part::Lower, sums.a.row(d), &mut bar.mean);
-                    full.reshape(m, m);
-                    tri::unpack(c.row(d), full);
-                    whiten(inducing, full, half, &mut bar.cov);
+                    mirror(&mut c[d], Part::Lower);
+                    whiten(inducing, &c[d], half, &mut bar.cov);
                     mirror(&mut outer[d], Part::Lower);
                     whiten(inducing, &outer[d], half, p);
                     p.add_scaled(-2.0, &bar.cov);

@@ -1,7 +1,7 @@
 //! Sums over points that a layer's adjoint and its site updates need: all that a block of points leaves behind.
 
 use super::{Inputs, Layer, Wanted};
-use crate::kernel::{KernelGrad, PsiSums, triangle_len};
+use crate::kernel::{KernelGrad, PsiSums};
 use crate::linalg::Mat;
 use crate::param::Parameters;
 
@@ -62,8 +62,8 @@ pub enum Second {
     Random {
         /// Σ g̃ g̃ᵀ, M × M per output; the lower triangle has meaning.
         outer: Vec<Mat>,
-        /// Σ b Ψ₂, packed, a row per output with room for vectors to write zeros past its end.
-        c: Mat,
+        /// C̄ = Σ b Ψ₂, M × M per output; the lower triangle has meaning.
+        c: Vec<Mat>,
     },
 }
 
@@ -78,7 +78,7 @@ impl LayerSums {
                 PsiSums::without_pairs(m, layer.dim_in(), layer.kernel.n_params()),
             ),
             Inputs::Random => (
-                Second::Random { outer: squares(), c: Mat::zeros(d_out, triangle_len(m)) },
+                Second::Random { outer: squares(), c: squares() },
                 PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
             ),
         };
@@ -90,7 +90,7 @@ impl LayerSums {
         self.a.fill_zero();
         self.fresh = true;
         if let Second::Random { c, .. } = &mut self.second {
-            c.fill_zero();
+            c.iter_mut().for_each(Mat::fill_zero);
         }
         self.psi.clear();
         self.noise_var = 0.0;
@@ -113,7 +113,7 @@ impl LayerSums {
             }
             (Second::Random { outer, c }, Second::Random { outer: o, c: other }) => {
                 add_all(outer, o);
-                c.add_scaled(1.0, other);
+                c.iter_mut().zip(other).for_each(|(c, other)| c.add_scaled(1.0, other));
             }
             _ => unreachable!("blocks of one layer have the same kind of inputs"),
         }

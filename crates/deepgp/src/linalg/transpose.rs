@@ -4,15 +4,15 @@ use super::Mat;
 use super::product::Part;
 use crate::simd::{Job, Lanes, PAD, run};
 
-/// Copies the given half of a square matrix over the other.
+/// Copies the given half of a square matrix over the other; columns to its right are left as they are.
 ///
 /// # Panics
-/// If the matrix is not square.
+/// If there are fewer columns than rows.
 pub fn mirror(a: &mut Mat, from: Part) {
-    let m = a.rows();
-    assert_eq!(m, a.cols(), "the matrix must be square");
-    // SAFETY: the pointer covers M × M numbers.
-    unsafe { run(Mirror { a: a.as_mut_slice().as_mut_ptr(), m, from }) }
+    let (m, stride) = (a.rows(), a.cols());
+    assert!(m <= stride, "the matrix must have a square");
+    // SAFETY: the pointer covers M rows of at least M numbers.
+    unsafe { run(Mirror { a: a.as_mut_slice().as_mut_ptr(), m, stride, from }) }
 }
 
 /// `A ← ½ (A + Aᵀ)`.
@@ -52,6 +52,7 @@ fn left_over(m: usize, lanes: usize) -> impl Iterator<Item = (usize, usize)> {
 struct Mirror {
     a: *mut f64,
     m: usize,
+    stride: usize,
     from: Part,
 }
 
@@ -61,7 +62,7 @@ impl Mirror {
     unsafe fn entry(&self, i: usize, j: usize) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let (upper, lower) = (self.a.add(i * self.m + j), self.a.add(j * self.m + i));
+            let (upper, lower) = (self.a.add(i * self.stride + j), self.a.add(j * self.stride + i));
             if self.from == Part::Lower { *upper = *lower } else { *lower = *upper }
         }
     }
@@ -73,10 +74,10 @@ impl Mirror {
         let mut image = [0.0; PAD * PAD];
         // SAFETY: passed on to the caller.
         unsafe {
-            let block = self.a.add(i * self.m + i);
-            L::transpose(block, self.m, image.as_mut_ptr(), L::N);
+            let block = self.a.add(i * self.stride + i);
+            L::transpose(block, self.stride, image.as_mut_ptr(), L::N);
             for r in 0..L::N {
-                let (row, image) = (block.add(r * self.m), L::load(image.as_ptr().add(r * L::N)));
+                let (row, image) = (block.add(r * self.stride), L::load(image.as_ptr().add(r * L::N)));
                 if self.from == Part::Lower {
                     let own = L::load_part(row, r);
                     L::store(row, image);
@@ -94,7 +95,7 @@ impl Job for Mirror {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let m = self.m;
+        let (m, stride) = (self.m, self.stride);
         // SAFETY: passed on to the caller.
         unsafe {
             if m < L::N {
@@ -104,11 +105,11 @@ impl Job for Mirror {
             for i in starts(m, L::N) {
                 self.diagonal::<L>(i);
                 for j in starts(m, L::N).filter(|j| *j >= i + L::N) {
-                    let (upper, lower) = (self.a.add(i * m + j), self.a.add(j * m + i));
+                    let (upper, lower) = (self.a.add(i * stride + j), self.a.add(j * stride + i));
                     if self.from == Part::Lower {
-                        L::transpose(lower, m, upper, m);
+                        L::transpose(lower, stride, upper, stride);
                     } else {
-                        L::transpose(upper, m, lower, m);
+                        L::transpose(upper, stride, lower, stride);
                     }
                 }
             }

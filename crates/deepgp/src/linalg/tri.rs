@@ -22,7 +22,7 @@ pub fn pack(full: &Mat, packed: &mut [f64]) {
     let m = full.rows();
     let mut p = 0;
     for i in 0..m {
-        packed[p..p + m - i].copy_from_slice(&full.row(i)[i..]);
+        packed[p..p + m - i].copy_from_slice(&full.row(i)[i..m]);
         p += m - i;
     }
 }
@@ -36,6 +36,27 @@ pub fn unpack(packed: &[f64], full: &mut Mat) {
         p += m - i;
     }
     mirror(full, Part::Upper);
+}
+
+/// Weights that make ⟨B, X⟩ of symmetric matrices a plain dot product with a packed X: off-diagonal entries doubled.
+pub fn pack_weights(b: &Mat, packed: &mut [f64]) {
+    let m = b.rows();
+    let mut p = 0;
+    for i in 0..m {
+        packed[p..p + m - i].iter_mut().zip(&b.row(i)[i..m]).for_each(|(weight, b)| *weight = 2.0 * b);
+        packed[p] *= 0.5;
+        p += m - i;
+    }
+}
+
+/// Adds `scale` times a packed symmetric matrix to the lower triangle of `full`.
+pub fn add_lower(scale: f64, packed: &[f64], full: &mut Mat) {
+    let m = full.rows();
+    let mut p = 0;
+    for i in 0..m {
+        (i..m).for_each(|j| full[(j, i)] += scale * packed[p + j - i]);
+        p += m - i;
+    }
 }
 
 /// `y = X a` for a packed symmetric X.

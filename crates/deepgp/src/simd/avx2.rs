@@ -51,10 +51,6 @@ impl Lanes for Avx2 {
         unsafe { _mm256_maskstore_pd(p, mask(n), v) }
     }
     #[inline(always)]
-    unsafe fn load_from(p: *const f64, from: usize) -> __m256d {
-        unsafe { _mm256_maskload_pd(p, _mm256_andnot_si256(mask(from), mask(4))) }
-    }
-    #[inline(always)]
     unsafe fn prefetch(p: *const f64, vectors: usize) {
         unsafe { (0..vectors).for_each(|c| _mm_prefetch::<_MM_HINT_T0>(p.add(c * Self::N).cast())) }
     }
@@ -103,6 +99,31 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn spread(p: *const f64, s: usize) -> __m256d {
+        unsafe {
+            match s {
+                1 => _mm256_set1_pd(*p),
+                2 => _mm256_set_m128d(_mm_loadu_pd(p), _mm_loadu_pd(p)),
+                _ => _mm256_loadu_pd(p),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn fold(v: &[__m256d], s: usize) -> __m256d {
+        unsafe {
+            match (s, v) {
+                (2, &[a, b]) => fold_halves(a, b),
+                (1, &[a, b, c, d]) => {
+                    let (even, odd) = (fold_halves(a, c), fold_halves(b, d));
+                    _mm256_add_pd(_mm256_unpacklo_pd(even, odd), _mm256_unpackhi_pd(even, odd))
+                }
+                _ => v[0],
+            }
+        }
+    }
+
+    #[inline(always)]
     unsafe fn transpose(from: *const f64, from_stride: usize, to: *mut f64, to_stride: usize) {
         unsafe {
             let row: [__m256d; 4] = std::array::from_fn(|i| _mm256_loadu_pd(from.add(i * from_stride)));
@@ -140,6 +161,12 @@ impl Lanes for Avx2 {
             ends(x, scaled(shifted, r, &POLY_2), MIN_POWER, MAX_POWER)
         }
     }
+}
+
+/// The halves of a added up, then those of b.
+#[inline(always)]
+unsafe fn fold_halves(a: __m256d, b: __m256d) -> __m256d {
+    unsafe { _mm256_add_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31)) }
 }
 
 /// x within bounds. max and min return their second argument when either is NaN, so NaN passes.

@@ -43,10 +43,6 @@ impl Lanes for Avx512 {
         unsafe { _mm512_mask_storeu_pd(p, (1_u8 << n) - 1, v) }
     }
     #[inline(always)]
-    unsafe fn load_from(p: *const f64, from: usize) -> __m512d {
-        unsafe { _mm512_maskz_loadu_pd((0xff_u16 << from) as u8, p) }
-    }
-    #[inline(always)]
     unsafe fn prefetch(p: *const f64, vectors: usize) {
         unsafe { (0..vectors).for_each(|c| _mm_prefetch::<_MM_HINT_T0>(p.add(c * Self::N).cast())) }
     }
@@ -95,6 +91,34 @@ impl Lanes for Avx512 {
             let mut out = [0.0; 4];
             _mm256_storeu_pd(out.as_mut_ptr(), _mm256_add_pd(left, right));
             out
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn spread(p: *const f64, s: usize) -> __m512d {
+        unsafe {
+            match s {
+                1 => _mm512_set1_pd(*p),
+                2 => _mm512_broadcast_f64x2(_mm_loadu_pd(p)),
+                4 => _mm512_broadcast_f64x4(_mm256_loadu_pd(p)),
+                _ => _mm512_loadu_pd(p),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn fold(v: &[__m512d], s: usize) -> __m512d {
+        unsafe {
+            match (s, v) {
+                (4, &[a, b]) => fold_halves(a, b),
+                (2, &[a, b, c, d]) => fold_quarters(fold_halves(a, b), fold_halves(c, d)),
+                (1, &[a, b, c, d, e, f, g, h]) => {
+                    let even = fold_quarters(fold_halves(a, c), fold_halves(e, g));
+                    let odd = fold_quarters(fold_halves(b, d), fold_halves(f, h));
+                    _mm512_add_pd(_mm512_unpacklo_pd(even, odd), _mm512_unpackhi_pd(even, odd))
+                }
+                _ => v[0],
+            }
         }
     }
 
@@ -149,6 +173,18 @@ impl Lanes for Avx512 {
             _mm512_scalef_pd(sixteenth(shifted, r, &TABLE_POLY_2), x)
         }
     }
+}
+
+/// The halves of a added up, then those of b.
+#[inline(always)]
+unsafe fn fold_halves(a: __m512d, b: __m512d) -> __m512d {
+    unsafe { _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0b01_00_01_00), _mm512_shuffle_f64x2(a, b, 0b11_10_11_10)) }
+}
+
+/// The quarters of each half of a added up, then those of b.
+#[inline(always)]
+unsafe fn fold_quarters(a: __m512d, b: __m512d) -> __m512d {
+    unsafe { _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0b10_00_10_00), _mm512_shuffle_f64x2(a, b, 0b11_01_11_01)) }
 }
 
 /// T[k] (1 + r p(r)), where k stands in the four lowest bits of `shifted`.

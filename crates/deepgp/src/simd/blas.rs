@@ -36,20 +36,6 @@ pub fn all_finite(a: &[f64]) -> bool {
     wide(|| a.iter().fold(true, |fine, v| fine & (v.to_bits() & EXPONENT != EXPONENT)))
 }
 
-/// Σ_{i<n} f(i), in eight interleaved partial sums so that it vectorises.
-#[inline(always)]
-pub(crate) fn lane_sum(n: usize, f: impl Fn(usize) -> f64) -> f64 {
-    let mut lanes = [0.0; 8];
-    let whole = n / 8 * 8;
-    for i in (0..whole).step_by(8) {
-        for (k, lane) in lanes.iter_mut().enumerate() {
-            *lane += f(i + k);
-        }
-    }
-    let rest: f64 = (whole..n).map(&f).sum();
-    lanes.iter().sum::<f64>() + rest
-}
-
 /// Σ a_i b_i, or Σ a_i.
 struct Reduce {
     a: *const f64,

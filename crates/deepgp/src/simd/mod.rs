@@ -16,7 +16,6 @@ pub(crate) mod forced;
 mod portable;
 
 pub(crate) use aligned::Aligned;
-pub(crate) use blas::lane_sum;
 pub use blas::{all_finite, axpy, combine, dot, sum};
 pub use exp::{exp_in_place, exp_in_place_on, exp_into};
 
@@ -40,8 +39,6 @@ pub(crate) trait Lanes: Copy {
     unsafe fn load_part(p: *const f64, n: usize) -> Self::V;
     /// The first `n` < N lanes to memory.
     unsafe fn store_part(p: *mut f64, v: Self::V, n: usize);
-    /// Numbers `from` ≤ i < N from memory, the other lanes 0; only those are read.
-    unsafe fn load_from(p: *const f64, from: usize) -> Self::V;
     /// Says that `vectors` vectors from here on, in one row, will be wanted soon.
     unsafe fn prefetch(p: *const f64, vectors: usize);
     /// a + b.
@@ -60,6 +57,10 @@ pub(crate) trait Lanes: Copy {
     unsafe fn sum(v: Self::V) -> f64;
     /// Sums of the lanes of four vectors.
     unsafe fn sum4(v: [Self::V; 4]) -> [f64; 4];
+    /// N/s times the `s` numbers from memory, where `s` divides N.
+    unsafe fn spread(p: *const f64, s: usize) -> Self::V;
+    /// Of N/s vectors, each N/s groups of `s` lanes, the sums over the groups: lane v · s + k is Σ_g v[g · s + k].
+    unsafe fn fold(v: &[Self::V], s: usize) -> Self::V;
     /// Transposes an N × N block: `to[j · to_stride + i] = from[i · from_stride + j]`; the two may be the same block.
     unsafe fn transpose(from: *const f64, from_stride: usize, to: *mut f64, to_stride: usize);
     /// eˣ, to 2 ulp where it is a normal number; 0 or nearly 0 below −707.5, infinity above 709.7 or where it overflows, NaN for NaN.

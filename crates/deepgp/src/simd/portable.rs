@@ -45,10 +45,6 @@ impl Lanes for Portable {
         }
     }
     #[inline(always)]
-    unsafe fn load_from(p: *const f64, from: usize) -> [f64; 4] {
-        std::array::from_fn(|i| if i < from { 0.0 } else { unsafe { p.add(i).read() } })
-    }
-    #[inline(always)]
     unsafe fn prefetch(_: *const f64, _: usize) {}
     #[inline(always)]
     unsafe fn add(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
@@ -81,6 +77,14 @@ impl Lanes for Portable {
     #[inline(always)]
     unsafe fn sum4(v: [[f64; 4]; 4]) -> [f64; 4] {
         v.map(|v| (v[0] + v[2]) + (v[1] + v[3]))
+    }
+    #[inline(always)]
+    unsafe fn spread(p: *const f64, s: usize) -> [f64; 4] {
+        std::array::from_fn(|i| unsafe { p.add(i % s).read() })
+    }
+    #[inline(always)]
+    unsafe fn fold(v: &[[f64; 4]], s: usize) -> [f64; 4] {
+        std::array::from_fn(|i| v[i / s].iter().skip(i % s).step_by(s).sum())
     }
     #[inline(always)]
     unsafe fn transpose(from: *const f64, from_stride: usize, to: *mut f64, to_stride: usize) {
