@@ -40,22 +40,13 @@ impl Walk {
 
     /// Vectors of a whole triangle.
     pub fn vectors(self) -> usize {
-        let mut count = 0;
-        self.columns(|_, _, v, rows| count = v + rows);
-        count
-    }
-
-    /// Calls `visit(i, j, v, rows)` for the columns of all blocks: the vectors from v on, as many as there are `rows`, hold the pairs
-    /// (i, j), (i + 1, j), …, of which those below the diagonal do not count.
-    pub fn columns(self, mut visit: impl FnMut(usize, usize, usize, usize)) {
-        let (Self { m, s }, mut v) = (self, 0);
-        for first in (0..m).step_by(ROWS * s) {
-            for j in first..m {
-                let rows = ((j - first) / s + 1).min(ROWS);
-                visit(first, j, v, rows);
-                v += rows;
-            }
-        }
+        let (Self { m, s }, height) = (self, ROWS * self.s);
+        let of_block = |first: usize| {
+            let columns = (m - first).min(height);
+            let (whole, rest) = (columns / s, columns % s);
+            s * whole * (whole + 1) / 2 + rest * (whole + 1) + ROWS * (m - first - columns)
+        };
+        (0..m).step_by(height).map(of_block).sum()
     }
 }
 

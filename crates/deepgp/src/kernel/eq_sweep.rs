@@ -271,27 +271,34 @@ impl EqSweep {
             // SAFETY: as above.
             unsafe { run(job) };
             let Pack { first, points, ref widths, .. } = *pack;
-            for g in 0..points {
-                let (row, at) = (first + g, g * walk.s);
-                let dot = |t: usize| self.dot(t, g, walk);
-                (0..d_out).for_each(|d| out.mean[(row, d)] = dot(d));
+            for d in 0..d_out {
+                let mean = self.dots_of(d, walk);
+                (0..points).for_each(|g| out.mean[(first + g, d)] = mean[g]);
                 for (q, width) in widths.iter().enumerate().filter(|_| self.want_xi) {
-                    let scale = width.ratio[at] * width.stretch[at];
-                    (0..d_out).for_each(|d| out.slope[(row, q * d_out + d)] = scale * dot((1 + q) * d_out + d));
+                    let slope = self.dots_of((1 + q) * d_out + d, walk);
+                    for (g, at) in (0..points).map(|g| (g, g * walk.s)) {
+                        out.slope[(first + g, q * d_out + d)] = width.ratio[at] * width.stretch[at] * slope[g];
+                    }
                 }
             }
             self.sweep_pairs(k, tables, b, levers, gamma, a);
             let Pack { first, points, peak2, .. } = self.packs[k];
-            for (g, d) in (0..points).flat_map(|g| (0..d_out).map(move |d| (g, d))) {
-                out.quadratic[(first + g, d)] = 2.0 * peak2[g * walk.s] * self.dot(d, g, walk);
+            for d in 0..d_out {
+                let half = self.dots_of(d, walk);
+                (0..points).for_each(|g| out.quadratic[(first + g, d)] = 2.0 * peak2[g * walk.s] * half[g]);
             }
         }
     }
 
-    /// Sum number `t` of point `g` of a pack, from its classes.
-    fn dot(&self, t: usize, g: usize, walk: Walk) -> f64 {
-        let (lanes, sums) = (self.lanes, &self.dots[t * self.lanes * self.lanes..]);
-        (0..lanes).map(|class| sums[class / walk.s * lanes + g * walk.s + class % walk.s]).sum()
+    /// Sum number `t` of the points of a pack, from its classes in order.
+    fn dots_of(&self, t: usize, walk: Walk) -> [f64; PAD] {
+        let (lanes, mut totals) = (self.lanes, [0.0; PAD]);
+        for vector in self.dots[t * lanes * lanes..][..lanes * lanes / walk.s].chunks_exact(lanes) {
+            for (total, point) in totals.iter_mut().zip(vector.chunks_exact(walk.s)) {
+                point.iter().for_each(|term| *total += term);
+            }
+        }
+        totals
     }
 
     /// Ψ₂ of a pack but for its factor, and half of ⟨B_d, Ψ₂⟩ into `dots`; and the products with F and Ψ₂, if they are taken at once.
