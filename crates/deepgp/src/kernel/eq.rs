@@ -8,7 +8,14 @@
 //! ξ_qi = ψ₁ᵢ d_iq v_q/c_q
 //! ```
 
-use super::eq_known::known;
+mod backward;
+mod forward;
+mod known;
+mod levers;
+pub(super) mod pack;
+pub(super) mod sweep;
+mod walk;
+
 use super::{
     InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, row_len, visit_radial, visit_radial_mut,
 };
@@ -18,6 +25,7 @@ use crate::linalg::transpose::mirror;
 use crate::linalg::{Mat, row_dots, sum};
 use crate::param::{Block, BlockMut, Parameters};
 use crate::simd::{Job, Lanes, exp_in_place, run, wide};
+use known::known;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -213,7 +221,7 @@ impl Law for Eq {
         self.psi1_adjoint(tables, mean, var, psi, bar, InputBar { mean: &mut *mean_bar, var: &mut *var_bar }, sums);
         let grad = &mut sums.grad;
 
-        // Ψ₂. F = ∂F/∂log Ψ₂ spread over both triangles; r = F 1, u_q = r∘d_q + F d_q, t_q = r∘d_q − F d_q (see `eq_sweep.rs`).
+        // Ψ₂. F = ∂F/∂log Ψ₂ spread over both triangles; r = F 1, u_q = r∘d_q + F d_q, t_q = r∘d_q − F d_q (see `eq/sweep.rs`).
         // Scratch: d as D rows of M, then r, then D rows of F d.
         psi.scratch.resize((2 * dim + 1) * m, 0.0);
         let (d, rest) = psi.scratch.split_at_mut(dim * m);

@@ -1,11 +1,11 @@
 //! What a layer needs of the expectations of a few points at a time, for any kernel: taken together where the law can, one point
 //! after another where not.
 
-use super::eq_sweep::EqSweep;
+use super::eq::sweep::EqSweep;
 use super::{InputBar, Kernel, Law, Psi, PsiSums, PsiTables};
 use crate::linalg::{Mat, axpy, dot, tri};
 
-pub use super::eq_sweep::group_size;
+pub use super::eq::pack::group_size;
 
 /// ψ₀, ψ₁, ξ and Ψ₂ of a few points, and what the adjoint leaves of them.
 #[derive(Debug, Clone)]

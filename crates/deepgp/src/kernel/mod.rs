@@ -14,9 +14,6 @@
 
 mod atoms;
 mod eq;
-mod eq_jobs;
-mod eq_known;
-mod eq_sweep;
 pub(crate) mod group;
 mod linear;
 mod matern;

@@ -1,6 +1,6 @@
 //! The expectations of the exponentiated quadratic law for a few points at a time, fused with what a layer does to them.
 //!
-//! The plain form stands in `eq.rs`; this one gives the same numbers (a test compares them) many times faster. Points stand side by
+//! The plain form stands in `kernel/eq.rs`; this one gives the same numbers (a test compares them) many times faster. Points stand side by
 //! side in vectors, tables are loaded once for all of them, and no Ψ₂ leaves the cache. With c = ℓ² + v, e = ℓ² + 2v, d = z − m and
 //! w = κ d, κ = √(log₂e/(2e)),
 //!
@@ -25,56 +25,19 @@
 //! ```
 //! and ∂/∂A_d = ψ₁ (a_d + Σ_q x_qd d_q v_q/c_q) + 2 b_d Ψ₂A_d,   ∂/∂B_d = C̄_d = b_d Ψ₂.
 
-use super::eq_jobs::{
-    Exponentials, Fill, Finish, First, FirstDots, Gather, Length, Levers, Numbers, Pull, Scatter, Slopes, Square, Turn,
-    Walk, Width,
-};
-use super::group::Products;
-use super::{Eq, PsiSums, PsiTables, row_len};
-use crate::linalg::{Mat, tri};
+use super::backward::{Finish, First, Gather, Pull, Scatter, Slopes, Turn};
+use super::forward::{Exponentials, Fill, FirstDots};
+use super::levers::Levers;
+use super::pack::{Pack, Width, points_in_a_vector, resolve, shape};
+use super::walk::{Length, Numbers, Square, Walk};
+use crate::kernel::group::Products;
+use crate::kernel::{Eq, PsiSums, PsiTables, row_len};
+use crate::linalg::Mat;
 use crate::simd::{Aligned, PAD, run, wide};
-use std::f64::consts::{LN_2, LOG2_E};
 use std::ops::Range;
 
-/// Bytes of Ψ₂ that a vector of points may have, and those that a group of points may: about half of a second-level cache.
-const PACK_BYTES: usize = 3 << 19;
-const GROUP_BYTES: usize = 1 << 20;
-/// Most points in a group.
-const MOST_POINTS: usize = 32;
 /// Vectors of Ψ₂ that stay in the first-level cache beside tables.
 const STRIP: usize = 320;
-
-/// Points in a vector for M inducing inputs: as many as it has lanes, unless their Ψ₂ is too large.
-fn points_in_a_vector(m: usize, lanes: usize) -> usize {
-    let mut points = lanes;
-    while points > 1 && points * 8 * tri::packed_len(m) > PACK_BYTES {
-        points /= 2;
-    }
-    points
-}
-
-/// How many points are best taken together by a layer with M inducing inputs: whole vectors of them.
-pub fn group_size(m: usize) -> usize {
-    let points = points_in_a_vector(m, PAD);
-    (GROUP_BYTES / (8 * tri::packed_len(m)) / points * points).clamp(points, MOST_POINTS)
-}
-
-/// Points that share vectors.
-#[derive(Debug, Clone)]
-struct Pack {
-    /// The first of them.
-    first: usize,
-    /// How many there are; a vector may have room for more, which are copies of the last.
-    points: usize,
-    walk: Walk,
-    /// Vectors of Ψ₂.
-    vectors: usize,
-    /// A number a lane for each dimension.
-    widths: Vec<Width>,
-    /// s² Π_q √(ℓ_q²/c_q) and Π_q √(ℓ_q²/e_q), the factors of ψ₁ and Ψ₂.
-    peak1: [f64; PAD],
-    peak2: [f64; PAD],
-}
 
 /// Expectations of a group of points, and working memory.
 #[derive(Debug, Clone)]
@@ -636,76 +599,13 @@ impl EqSweep {
     }
 }
 
-/// Widths and factors of the points of a pack, lane by lane.
-#[inline(always)]
-fn shape(law: &Eq, pack: &mut Pack, (mean, var): (&Mat, &Mat)) {
-    let Pack { first, points, walk, widths, peak1, peak2, .. } = pack;
-    let point: [usize; PAD] = std::array::from_fn(|lane| *first + (lane / walk.s).min(*points - 1));
-    (*peak1, *peak2) = ([1.0; PAD], [1.0; PAD]);
-    for (q, (width, l)) in widths.iter_mut().zip(&law.lengthscale).enumerate() {
-        let l2 = l * l;
-        for lane in 0..PAD {
-            width.mean[lane] = mean[(point[lane], q)];
-            width.var[lane] = var[(point[lane], q)];
-        }
-        for lane in 0..PAD {
-            let v = width.var[lane];
-            let (c, e) = (l2 + v, l2 + 2.0 * v);
-            let (inverse_c, inverse_e) = (1.0 / c, 1.0 / e);
-            width.inverse_c[lane] = inverse_c;
-            width.inverse_e[lane] = inverse_e;
-            width.kappa_c[lane] = (0.5 * LOG2_E * inverse_c).sqrt();
-            width.kappa[lane] = (0.5 * LOG2_E * inverse_e).sqrt();
-            width.stretch[lane] = (2.0 * LN_2 * e).sqrt();
-            width.ratio[lane] = v * inverse_c;
-            peak1[lane] *= l2 * inverse_c;
-            peak2[lane] *= l2 * inverse_e;
-        }
-    }
-    for lane in 0..PAD {
-        peak1[lane] = law.signal_var * peak1[lane].sqrt();
-        peak2[lane] = peak2[lane].sqrt();
-    }
-}
-
-/// From the sums of a pack to ∂/∂(input moments) and ∂/∂(parameters); see the formulas at the top.
-#[inline(always)]
-fn resolve(law: &Eq, pack: &Pack, totals: &mut [[f64; PAD]], input_bar: (&mut Mat, &mut Mat), params: &mut [f64]) {
-    let Pack { first, points, walk, widths, .. } = pack;
-    let [r, omega] = [totals[0], totals[1]];
-    for (q, ((width, l), sums)) in widths.iter().zip(&law.lengthscale).zip(totals[2..].chunks_exact(5)).enumerate() {
-        let (mut mean_bar, mut var_bar, mut l_bar) = ([0.0; PAD], [0.0; PAD], [0.0; PAD]);
-        for lane in 0..PAD {
-            let (inv_e, inv_c, stretch) = (width.inverse_e[lane], width.inverse_c[lane], width.stretch[lane]);
-            let (square, v) = (stretch * stretch, width.var[lane]);
-            let [u, w_u, w_t, of_w, of_w2] = std::array::from_fn(|t| sums[t][lane]);
-            // d = stretch · w
-            let (d_u, d_t, of_d2) = (square * w_u * inv_e, square * w_t, square * of_w2 * inv_c);
-            mean_bar[lane] = stretch * (u * inv_e + of_w * inv_c);
-            var_bar[lane] = (d_u - r[lane]) * inv_e + 0.5 * (of_d2 - omega[lane]) * inv_c;
-            l_bar[lane] = (l * d_u + 2.0 * v * r[lane] / l) * inv_e
-                + (l * of_d2 + v * omega[lane] / l) * inv_c
-                + d_t / (l * l * l);
-        }
-        for g in 0..*points {
-            let lanes = g * walk.s..(g + 1) * walk.s;
-            input_bar.0[(first + g, q)] += mean_bar[lanes.clone()].iter().sum::<f64>();
-            input_bar.1[(first + g, q)] += var_bar[lanes.clone()].iter().sum::<f64>();
-            params[q] += l_bar[lanes].iter().sum::<f64>();
-        }
-    }
-    let all = 0..points * walk.s;
-    let total = |sums: &[f64; PAD]| sums[all.clone()].iter().sum::<f64>();
-    params[law.lengthscale.len()] += (2.0 * total(&r) + total(&omega)) / law.signal_var;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernel::{InputBar, KernelGrad, Law, Psi};
     use crate::linalg::product::Part;
     use crate::linalg::transpose::mirror;
-    use crate::linalg::{axpy, dot};
+    use crate::linalg::{axpy, dot, tri};
     use deepgp_oracle::{Tolerance, assert_all_close};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;

@@ -1,6 +1,6 @@
 //! The exponentiated quadratic law at known inputs, which are Gaussian ones without variance.
 
-use super::{Eq, Law, PsiTables, row_len};
+use crate::kernel::{Eq, Law, PsiTables, row_len};
 use crate::linalg::Mat;
 use crate::simd::{Job, Lanes, PAD, run};
 use std::cell::Cell;

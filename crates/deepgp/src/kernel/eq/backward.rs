@@ -1,0 +1,324 @@
+//! The vector code of `sweep.rs` on the way back: from products with Ψ₂ and F to derivatives.
+
+use super::pack::Width;
+use super::walk::{ROWS, Walk, for_rows};
+use crate::simd::{Job, Lanes, PAD};
+
+/// With h_d = pull_d + Σ_q lever_qd w_q:   ω = ψ₁ Σ_d A_d h_d, and in the place of Ψ₂A_d   ψ₁ h_d + twice_b_d Ψ₂A_d; all by rows.
+pub(super) struct First<'a> {
+    /// Vectors of a table.
+    pub len: usize,
+    pub psi1: *const f64,
+    /// D tables.
+    pub w: *const f64,
+    /// A table an output.
+    pub a: *const f64,
+    pub psi2_a: *mut f64,
+    /// A vector an output, then a vector each for every dimension that counts.
+    pub pulls: &'a [f64],
+    /// A vector an output.
+    pub twice_b: &'a [f64],
+    pub omega: *mut f64,
+}
+
+impl Job for First<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let (len, outputs) = (self.len, self.twice_b.len() / L::N);
+        let levers = self.pulls.len() / self.twice_b.len() - 1;
+        let pulls = self.pulls.as_ptr();
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for v in 0..len {
+                let (psi1, mut omega) = (L::load(self.psi1.add(v * L::N)), L::splat(0.0));
+                for d in 0..outputs {
+                    let mut h = L::load(pulls.add(d * L::N));
+                    for q in 0..levers {
+                        let lever = L::load(pulls.add(((1 + q) * outputs + d) * L::N));
+                        h = L::mul_add(lever, L::load(self.w.add((q * len + v) * L::N)), h);
+                    }
+                    let place = (d * len + v) * L::N;
+                    omega = L::mul_add(L::load(self.a.add(place)), h, omega);
+                    let (psi2_a, twice_b) = (self.psi2_a.add(place), L::load(self.twice_b.as_ptr().add(d * L::N)));
+                    L::store(psi2_a, L::mul_add(psi1, h, L::mul(twice_b, L::load(psi2_a))));
+                }
+                L::store(self.omega.add(v * L::N), L::mul(psi1, omega));
+            }
+        }
+    }
+}
+
+/// From r = F 1, f_q = F w_q and, if it is given, ω to what the points' moments and the inducing inputs are pulled by. With u = r w + f
+/// and t = r w − f of a dimension, per lane,
+///
+/// ```text
+/// totals += Σ r, Σ ω, then for every dimension Σ u, Σ w u, Σ w t, Σ ω w, Σ ω w²
+/// points_bar_q += Σ_n (of_u u + of_t t + of_omega ω w)
+/// ```
+pub(super) struct Finish<'a> {
+    /// Lanes that stand for inducing inputs of their own: 1 for columns, S for rows.
+    pub kept: usize,
+    /// Vectors of a table.
+    pub len: usize,
+    /// D tables.
+    pub w: *const f64,
+    /// 1 + D tables.
+    pub sums: *const f64,
+    pub omega: Option<*const f64>,
+    pub pulls: &'a [Pull],
+    /// 2 + 5D vectors.
+    pub totals: &'a mut [[f64; PAD]],
+    /// D rows of `stride` numbers.
+    pub points_bar: *mut f64,
+    pub stride: usize,
+}
+
+/// How strongly inducing inputs are pulled in one dimension: a number a lane.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pull {
+    pub of_u: [f64; PAD],
+    pub of_t: [f64; PAD],
+    pub of_omega: [f64; PAD],
+}
+
+impl Job for Finish<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self.omega {
+                Some(omega) => self.finish::<L, true>(omega),
+                None => self.finish::<L, false>(std::ptr::null()),
+            }
+        }
+    }
+}
+
+impl Finish<'_> {
+    #[inline(always)]
+    unsafe fn finish<L: Lanes, const OMEGA: bool>(self, omega: *const f64) {
+        let (len, points) = (self.len, L::N / self.kept);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut totals = [L::splat(0.0); 2];
+            for v in 0..len {
+                totals[0] = L::add(totals[0], L::load(self.sums.add(v * L::N)));
+                if OMEGA {
+                    totals[1] = L::add(totals[1], L::load(omega.add(v * L::N)));
+                }
+            }
+            let mut out = self.totals.iter_mut();
+            for (total, out) in totals.into_iter().zip(out.by_ref()) {
+                L::store(out.as_mut_ptr(), L::add(L::load(out.as_ptr()), total));
+            }
+            for (q, pull) in self.pulls.iter().enumerate() {
+                let (of_u, of_t) = (L::load(pull.of_u.as_ptr()), L::load(pull.of_t.as_ptr()));
+                let of_omega = L::load(pull.of_omega.as_ptr());
+                let mut sums = [L::splat(0.0); 5];
+                for first in (0..len).step_by(points) {
+                    let mut bar = [L::splat(0.0); PAD];
+                    for (v, bar) in (first..len).zip(&mut bar[..points]) {
+                        let w = L::load(self.w.add((q * len + v) * L::N));
+                        let rw = L::mul(L::load(self.sums.add(v * L::N)), w);
+                        let f = L::load(self.sums.add(((1 + q) * len + v) * L::N));
+                        let (u, t) = (L::add(rw, f), L::sub(rw, f));
+                        sums[0] = L::add(sums[0], u);
+                        sums[1] = L::mul_add(w, u, sums[1]);
+                        sums[2] = L::mul_add(w, t, sums[2]);
+                        *bar = L::mul_add(of_u, u, L::mul(of_t, t));
+                        if OMEGA {
+                            let lever = L::mul(L::load(omega.add(v * L::N)), w);
+                            sums[3] = L::add(sums[3], lever);
+                            sums[4] = L::mul_add(lever, w, sums[4]);
+                            *bar = L::mul_add(of_omega, lever, *bar);
+                        }
+                    }
+                    let at = self.points_bar.add(q * self.stride + first * self.kept);
+                    L::store(at, L::add(L::load(at), L::fold(&bar[..points], self.kept)));
+                }
+                for (sum, out) in sums.into_iter().zip(out.by_ref()) {
+                    L::store(out.as_mut_ptr(), L::add(L::load(out.as_ptr()), sum));
+                }
+            }
+        }
+    }
+}
+
+/// What ξ_q = ψ₁ w_q (v/c)/κ adds beside its share in ω: with δ = ψ₁ Σ_d bar_qd A_d of a dimension, per lane, by rows,
+///
+/// ```text
+/// sums = Σ δ, Σ δ w for every dimension          points_bar_q −= Σ_n ½ δ v/c
+/// ```
+pub(super) struct Slopes<'a> {
+    /// S.
+    pub kept: usize,
+    /// Vectors of a table.
+    pub len: usize,
+    pub psi1: *const f64,
+    /// D tables.
+    pub w: *const f64,
+    /// A table an output.
+    pub a: *const f64,
+    /// For every dimension a vector an output.
+    pub bar: &'a [f64],
+    pub d_out: usize,
+    pub widths: &'a [Width],
+    /// 2D vectors.
+    pub sums: &'a mut [[f64; PAD]],
+    /// D rows of `stride` numbers.
+    pub points_bar: *mut f64,
+    pub stride: usize,
+}
+
+impl Job for Slopes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let (len, points) = (self.len, L::N / self.kept);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for (q, (out, width)) in self.sums.chunks_exact_mut(2).zip(self.widths).enumerate() {
+                let mut sums = [L::splat(0.0); 2];
+                let scale = L::mul(L::splat(-0.5), L::load(width.ratio.as_ptr()));
+                for first in (0..len).step_by(points) {
+                    let mut bar = [L::splat(0.0); PAD];
+                    for (v, bar) in (first..len).zip(&mut bar[..points]) {
+                        let mut delta = L::splat(0.0);
+                        for d in 0..self.d_out {
+                            let bar = L::load(self.bar.as_ptr().add((q * self.d_out + d) * L::N));
+                            delta = L::mul_add(bar, L::load(self.a.add((d * len + v) * L::N)), delta);
+                        }
+                        delta = L::mul(delta, L::load(self.psi1.add(v * L::N)));
+                        sums[0] = L::add(sums[0], delta);
+                        sums[1] = L::mul_add(delta, L::load(self.w.add((q * len + v) * L::N)), sums[1]);
+                        *bar = L::mul(scale, delta);
+                    }
+                    let at = self.points_bar.add(q * self.stride + first * self.kept);
+                    L::store(at, L::add(L::load(at), L::fold(&bar[..points], self.kept)));
+                }
+                for (sum, out) in sums.into_iter().zip(out) {
+                    L::store(out.as_mut_ptr(), sum);
+                }
+            }
+        }
+    }
+}
+
+/// `out` += Σ_n coef Ψ₂, S numbers a vector in the order of the walk.
+pub(super) struct Gather<'a> {
+    pub walk: Walk,
+    /// Vectors of the walk.
+    pub vectors: usize,
+    /// Ψ₂ of some packs of points, `stride` numbers apart.
+    pub psi2: *const f64,
+    pub stride: usize,
+    /// A vector a pack, `coef_stride` numbers apart.
+    pub coef: &'a [f64],
+    pub coef_stride: usize,
+    pub out: *mut f64,
+}
+
+impl Gather<'_> {
+    #[inline(always)]
+    unsafe fn gather<L: Lanes, const S: usize>(&self) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let packs = self.coef.len().div_ceil(self.coef_stride);
+            let coef = |pack: usize| L::load(self.coef.as_ptr().add(pack * self.coef_stride));
+            for v in (0..self.vectors).step_by(L::N / S) {
+                let mut sums = [L::splat(0.0); PAD];
+                for pack in 0..packs {
+                    let (coef, psi2) = (coef(pack), self.psi2.add(pack * self.stride + v * L::N));
+                    for (k, sum) in sums[..L::N / S].iter_mut().enumerate() {
+                        *sum = L::mul_add(coef, L::load(psi2.add(k * L::N)), *sum);
+                    }
+                }
+                let out = self.out.add(v * S);
+                L::store(out, L::add(L::load(out), L::fold(&sums[..L::N / S], S)));
+            }
+        }
+    }
+}
+
+impl Job for Gather<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        // SAFETY: passed on to the caller.
+        unsafe { for_rows!(self.walk, self.gather::<L>) }
+    }
+}
+
+/// Numbers of points side by side, M vectors, turned into a row a point.
+pub(super) struct Turn {
+    pub from: *const f64,
+    pub m: usize,
+    pub to: *mut f64,
+    pub stride: usize,
+}
+
+impl Job for Turn {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        for i in (0..self.m).step_by(L::N) {
+            // SAFETY: passed on to the caller.
+            unsafe { L::transpose(self.from.add(i * L::N), L::N, self.to.add(i), self.stride) }
+        }
+    }
+}
+
+/// Adds numbers in the order of a walk, S a vector, to the lower triangle of a matrix; those on the diagonal twice.
+pub(super) struct Scatter {
+    pub walk: Walk,
+    pub from: *const f64,
+    /// M × M.
+    pub to: *mut f64,
+}
+
+impl Scatter {
+    /// The first N or fewer of `n` numbers.
+    #[inline(always)]
+    unsafe fn add<L: Lanes>(from: *const f64, to: *mut f64, n: usize) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if n < L::N {
+                L::store_part(to, L::add(L::load_part(to, n), L::load_part(from, n)), n);
+            } else {
+                L::store(to, L::add(L::load(to), L::load(from)));
+            }
+        }
+    }
+}
+
+impl Job for Scatter {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let Walk { m, s } = self.walk;
+        let mut from = self.from;
+        for first in (0..m).step_by(ROWS * s) {
+            for j in first..m {
+                let rows = ((j - first) / s + 1).min(ROWS);
+                let n = (rows * s).min(j - first + 1);
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    let to = self.to.add(j * m + first);
+                    (0..n).step_by(L::N).for_each(|k| Self::add::<L>(from.add(k), to.add(k), n - k));
+                    if rows * s > j - first {
+                        *self.to.add(j * m + j) += *from.add(j - first);
+                    }
+                    from = from.add(rows * s);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The vector code of `sweep.rs` on the way forward: ψ₁, Ψ₂, and their products with weights.
+
+use super::pack::Width;
+use super::walk::{Numbers, ROWS, Square, Walk, add_to_class, for_rows};
+use crate::kernel::row_len;
+use crate::linalg::Mat;
+use crate::simd::{Job, Lanes, PAD};
+use std::ops::Range;
+
+/// The tables of a pack: ones, w_q = (z_q − m_q) κ_q and γ = −½ Σ_q w_q² of all inducing inputs, and ψ₁ by rows.
+pub(super) struct Fill<'a> {
+    pub walk: Walk,
+    /// D rows of [`row_len`].
+    pub points: *const f64,
+    pub widths: &'a [Width],
+    /// 1, then w_q: 1 + D tables.
+    pub levers: Numbers,
+    pub gamma: Numbers,
+    /// s² Π_q √(ℓ_q²/c_q), a vector.
+    pub peak: &'a [f64; PAD],
+    pub psi1: *mut f64,
+}
+
+impl Fill<'_> {
+    #[inline(always)]
+    unsafe fn fill<L: Lanes, const S: usize>(&self) {
+        let Self { walk, levers, gamma, .. } = *self;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for j in (0..walk.m).filter(|_| S > 1) {
+                let (sum, _) = self.of::<L, 1>(levers.columns, walk.m, j);
+                L::store(gamma.columns.add(j * L::N), sum);
+            }
+            let peak = L::load(self.peak.as_ptr());
+            for r in 0..walk.rows() {
+                let (sum, exponent) = self.of::<L, S>(levers.rows, walk.rows(), r);
+                L::store(gamma.rows.add(r * L::N), sum);
+                L::store(self.psi1.add(r * L::N), L::mul(peak, L::exp2(exponent)));
+            }
+        }
+    }
+
+    /// Writes 1 and w; returns γ and −Σ_q (z_q − m_q)² log₂e/(2c_q).
+    #[inline(always)]
+    unsafe fn of<L: Lanes, const S: usize>(&self, out: *mut f64, len: usize, at: usize) -> (L::V, L::V) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (mut twice, mut exponent) = (L::splat(0.0), L::splat(0.0));
+            L::store(out.add(at * L::N), L::splat(1.0));
+            for (q, width) in self.widths.iter().enumerate() {
+                let z = L::spread(self.points.add(q * row_len(self.walk.m) + at * S), S);
+                let d = L::sub(z, L::load(width.mean.as_ptr()));
+                let (w, of_psi1) =
+                    (L::mul(d, L::load(width.kappa.as_ptr())), L::mul(d, L::load(width.kappa_c.as_ptr())));
+                L::store(out.add(((1 + q) * len + at) * L::N), w);
+                twice = L::neg_mul_add(w, w, twice);
+                exponent = L::neg_mul_add(of_psi1, of_psi1, exponent);
+            }
+            (L::mul(L::splat(0.5), twice), exponent)
+        }
+    }
+}
+
+impl Job for Fill<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        // SAFETY: passed on to the caller.
+        unsafe { for_rows!(self.walk, self.fill::<L>) }
+    }
+}
+
+/// `sums` += Σ_i ψ₁ A_d for every output and then, for every dimension that is wanted, Σ_i ψ₁ w_q A_d for every output: N vectors each,
+/// see [`add_to_class`].
+pub(super) struct FirstDots<'a> {
+    pub walk: Walk,
+    pub psi1: *const f64,
+    /// 1, then w_q.
+    pub levers: *const f64,
+    pub a: *const f64,
+    pub d_out: usize,
+    pub sums: &'a mut [f64],
+}
+
+impl Job for FirstDots<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let len = self.walk.rows();
+        for (t, sums) in self.sums.chunks_exact_mut(L::N * L::N).enumerate() {
+            let (q, d) = (t / self.d_out, t % self.d_out);
+            for v in 0..len {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    let lever = L::load(self.levers.add((q * len + v) * L::N));
+                    let psi1 = L::mul(L::load(self.psi1.add(v * L::N)), lever);
+                    let a = L::load(self.a.add((d * len + v) * L::N));
+                    add_to_class::<L>(sums.as_mut_ptr(), v, self.walk.s, L::mul(psi1, a));
+                }
+            }
+        }
+    }
+}
+
+/// Ψ₂ = 2^(T + γ_i + γ_j − Σ_q w_iq w_jq) but for its peak, halved where i = j, and `dots` += Σ_pairs B_d Ψ₂.
+/// Returns the number of vectors.
+pub(super) struct Exponentials<'a> {
+    pub walk: Walk,
+    /// Rows i of the pairs: whole blocks.
+    pub rows: Range<usize>,
+    pub dim: usize,
+    pub table: Square,
+    pub w: Numbers,
+    pub gamma: Numbers,
+    pub out: *mut f64,
+    /// Tables of pairs, one for each of the dots.
+    pub b: &'a [Mat],
+    /// N vectors each, see [`add_to_class`].
+    pub dots: &'a mut [f64],
+}
+
+impl Exponentials<'_> {
+    #[inline(always)]
+    unsafe fn all<L: Lanes, const S: usize>(&mut self) -> usize {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self.dim {
+                1 => self.sweep::<L, S, 1>(),
+                2 => self.sweep::<L, S, 2>(),
+                3 => self.sweep::<L, S, 3>(),
+                _ => self.sweep::<L, S, 0>(),
+            }
+        }
+    }
+
+    /// For D dimensions, or any number if D is 0.
+    #[inline(always)]
+    unsafe fn sweep<L: Lanes, const S: usize, const D: usize>(&mut self) -> usize {
+        let (m, mut out) = (self.walk.m, self.out);
+        for first in self.rows.clone().step_by(ROWS * S) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let start = out;
+                out = self.corner::<L, S, D, 0>(first, out);
+                out = self.corner::<L, S, D, 1>(first, out);
+                out = self.corner::<L, S, D, 2>(first, out);
+                out = self.corner::<L, S, D, 3>(first, out);
+                let (mut row, mut gamma) = ([[L::splat(0.0); ROWS]; D], [L::splat(0.0); ROWS]);
+                for r in 0..ROWS {
+                    gamma[r] = L::load(self.gamma.rows.add((first / S + r).min(self.walk.rows() - 1) * L::N));
+                    for (q, row) in row.iter_mut().enumerate() {
+                        row[r] = self.w_row::<L, S>(q, first, r);
+                    }
+                }
+                for j in first + ROWS * S..m {
+                    let column = L::load(self.gamma.columns.add(j * L::N));
+                    let mut x = [L::splat(0.0); ROWS];
+                    for r in 0..ROWS {
+                        x[r] = L::add(L::add(self.table.of::<L, S>(first + r * S, j), column), gamma[r]);
+                    }
+                    for (q, row) in row.iter().enumerate() {
+                        let w = L::load(self.w.columns.add((q * m + j) * L::N));
+                        for (x, row) in x.iter_mut().zip(row) {
+                            *x = L::neg_mul_add(*row, w, *x);
+                        }
+                    }
+                    for q in (0..self.dim).filter(|_| D == 0) {
+                        let w = L::load(self.w.columns.add((q * m + j) * L::N));
+                        for (r, x) in x.iter_mut().enumerate() {
+                            *x = L::neg_mul_add(self.w_row::<L, S>(q, first, r), w, *x);
+                        }
+                    }
+                    for (r, x) in x.into_iter().enumerate() {
+                        L::store(out.add(r * L::N), L::exp2(x));
+                    }
+                    out = out.add(ROWS * L::N);
+                }
+                for (d, b) in self.b.iter().enumerate() {
+                    let dots = self.dots.as_mut_ptr().add(d * L::N * L::N);
+                    let sums = row_dots::<L, S>(Square::of_mat(b), start, first, m);
+                    for (r, sum) in sums.into_iter().enumerate() {
+                        add_to_class::<L>(dots, first / S + r, S, sum);
+                    }
+                }
+            }
+        }
+        // SAFETY: both point at the same Ψ₂.
+        unsafe { out.offset_from_unsigned(self.out) / L::N }
+    }
+
+    /// w_q of row r of a block; that of the last row where there are fewer.
+    #[inline(always)]
+    unsafe fn w_row<L: Lanes, const S: usize>(&self, q: usize, first: usize, r: usize) -> L::V {
+        let rows = self.walk.rows();
+        // SAFETY: passed on to the caller.
+        unsafe { L::load(self.w.rows.add((q * rows + (first / S + r).min(rows - 1)) * L::N)) }
+    }
+
+    /// The columns of a block that meet the diagonal in row R.
+    #[inline(always)]
+    unsafe fn corner<L: Lanes, const S: usize, const D: usize, const R: usize>(
+        &self,
+        first: usize,
+        mut out: *mut f64,
+    ) -> *mut f64 {
+        let (m, rows) = (self.walk.m, self.walk.rows());
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for k in 0..S {
+                let j = first + R * S + k;
+                if j >= m {
+                    break;
+                }
+                // Above the diagonal a pair counts, on it half.
+                let edge: [f64; PAD] = std::array::from_fn(|lane| match (lane % S).cmp(&k) {
+                    std::cmp::Ordering::Less => 1.0,
+                    std::cmp::Ordering::Equal => 0.5,
+                    std::cmp::Ordering::Greater => 0.0,
+                });
+                let column = L::load(self.gamma.columns.add(j * L::N));
+                for r in 0..=R {
+                    let gamma = L::load(self.gamma.rows.add((first / S + r) * L::N));
+                    let mut x = L::add(L::add(self.table.of::<L, S>(first + r * S, j), column), gamma);
+                    for q in 0..if D > 0 { D } else { self.dim } {
+                        let w = L::load(self.w.columns.add((q * m + j) * L::N));
+                        x = L::neg_mul_add(L::load(self.w.rows.add((q * rows + first / S + r) * L::N)), w, x);
+                    }
+                    let value = L::exp2(x);
+                    L::store(out, if r == R { L::mul(value, L::load(edge.as_ptr())) } else { value });
+                    out = out.add(L::N);
+                }
+            }
+            out
+        }
+    }
+}
+
+/// Σ_j B X of the rows of a block that begins at row `first`.
+#[inline(always)]
+unsafe fn row_dots<L: Lanes, const S: usize>(b: Square, mut x: *const f64, first: usize, m: usize) -> [L::V; ROWS] {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut sums = [L::splat(0.0); ROWS];
+        for j in first..(first + ROWS * S).min(m) {
+            for (r, sum) in sums.iter_mut().enumerate().take((j - first) / S + 1) {
+                *sum = L::mul_add(b.of::<L, S>(first + r * S, j), L::load(x), *sum);
+                x = x.add(L::N);
+            }
+        }
+        for j in first + ROWS * S..m {
+            for (r, sum) in sums.iter_mut().enumerate() {
+                *sum = L::mul_add(b.of::<L, S>(first + r * S, j), L::load(x), *sum);
+                x = x.add(L::N);
+            }
+        }
+        sums
+    }
+}
+
+impl Job for Exponentials<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(mut self) -> usize {
+        // SAFETY: passed on to the caller.
+        unsafe { for_rows!(self.walk, self.all::<L>) }
+    }
+}

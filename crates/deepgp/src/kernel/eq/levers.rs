@@ -1,0 +1,313 @@
+//! The vector code of `sweep.rs` for products with Ψ₂ and with F, where half of a symmetric matrix serves both halves.
+
+use super::walk::{Numbers, ROWS, Square, Walk, for_rows};
+use crate::linalg::Mat;
+use crate::simd::{Job, Lanes};
+use std::ops::Range;
+
+/// The products of F = (Σ_d coef_d B_d) ∘ Ψ₂ with ones and with w_q for every dimension, then those of Ψ₂ with A_d for every
+/// output: added to `sums`, in two parts where S > 1, by rows and by columns.
+pub(super) struct Levers<'a> {
+    pub walk: Walk,
+    /// Rows i of the pairs: whole blocks.
+    pub rows: Range<usize>,
+    pub dim: usize,
+    pub psi2: *const f64,
+    /// Tables of pairs, one an output.
+    pub b: &'a [Mat],
+    /// A vector an output; without it the only output has coefficient 1.
+    pub coef: Option<&'a [f64]>,
+    /// 1, then w_q: 1 + D tables.
+    pub levers: Numbers,
+    /// A_d as vectors, D_out tables.
+    pub a: Numbers,
+    /// F of a block.
+    pub room: *mut f64,
+    /// 1 + D + D_out tables.
+    pub sums: Numbers,
+}
+
+impl Levers<'_> {
+    #[inline(always)]
+    unsafe fn sweep<L: Lanes, const S: usize>(&self) {
+        let (m, rows) = (self.walk.m, self.walk.rows());
+        let (of_f, of_psi2) = (1 + self.dim, self.b.len());
+        let mut psi2 = self.psi2;
+        for first in self.rows.clone().step_by(ROWS * S) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let block = |x: *const f64| Block { first, m, x, b: Square::of_mat(&self.b[0]) };
+                let lever =
+                    |t: usize| Lever { a: self.levers.table::<L>(t, m, rows), sums: self.sums.table::<L>(t, m, rows) };
+                let output = |d: usize| Lever {
+                    a: self.a.table::<L>(d, m, rows),
+                    sums: self.sums.table::<L>(of_f + d, m, rows),
+                };
+                // F of a single output is made of Ψ₂ as it is used.
+                if let Some(coef) = self.coef {
+                    let next = self.weigh::<L, S>(coef, psi2, first);
+                    block(self.room).with_ones::<L, S, false, false>(lever(0), output(0), self.dim);
+                    for t in (3..of_f).step_by(2) {
+                        block(self.room).with::<L, S, false>(lever(t), of_f - t);
+                    }
+                    for d in 0..of_psi2 {
+                        block(psi2).with::<L, S, false>(output(d), 1);
+                    }
+                    psi2 = next;
+                } else {
+                    let next = block(psi2).with_ones::<L, S, true, true>(lever(0), output(0), self.dim);
+                    for t in (3..of_f).step_by(2) {
+                        block(psi2).with::<L, S, true>(lever(t), of_f - t);
+                    }
+                    psi2 = next;
+                }
+            }
+        }
+    }
+
+    /// F of a block; returns where the next block's Ψ₂ begins.
+    #[inline(always)]
+    unsafe fn weigh<L: Lanes, const S: usize>(&self, coef: &[f64], mut psi2: *const f64, first: usize) -> *const f64 {
+        let (m, mut out) = (self.walk.m, self.room);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for j in first..m {
+                for r in 0..((j - first) / S + 1).min(ROWS) {
+                    let mut weight = L::splat(0.0);
+                    for (b, coef) in self.b.iter().zip(coef.chunks_exact(L::N)) {
+                        let b = Square::of_mat(b).of::<L, S>(first + r * S, j);
+                        weight = L::mul_add(L::load(coef.as_ptr()), b, weight);
+                    }
+                    L::store(out, L::mul(weight, L::load(psi2)));
+                    (out, psi2) = (out.add(L::N), psi2.add(L::N));
+                }
+            }
+            psi2
+        }
+    }
+}
+
+impl Job for Levers<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        // SAFETY: passed on to the caller.
+        unsafe { for_rows!(self.walk, self.sweep::<L>) }
+    }
+}
+
+/// What a matrix is multiplied by, and where the product goes: the first of some tables.
+#[derive(Clone, Copy)]
+struct Lever {
+    a: Numbers,
+    sums: Numbers,
+}
+
+/// A block of rows of X from `first` on, of M, and a table of weights B.
+struct Block {
+    first: usize,
+    m: usize,
+    x: *const f64,
+    b: Square,
+}
+
+/// What the rows of a block have of a product so far.
+type Totals<L> = [<L as Lanes>::V; ROWS];
+
+impl Block {
+    /// The products with ones and with up to two vectors that follow them, of B ∘ X if W and else of X; and that of X with `output`
+    /// if O. Returns where the next block's X begins.
+    #[inline(always)]
+    unsafe fn with_ones<L: Lanes, const S: usize, const W: bool, const O: bool>(
+        self,
+        ones: Lever,
+        output: Lever,
+        vectors: usize,
+    ) -> *const f64 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let lever = ones.after::<L, S>(self.m);
+            match vectors {
+                1 => self.product::<L, S, 1, W, true, O>(lever, ones, output),
+                _ => self.product::<L, S, 2, W, true, O>(lever, ones, output),
+            }
+        }
+    }
+
+    /// The products with up to two vectors.
+    #[inline(always)]
+    unsafe fn with<L: Lanes, const S: usize, const W: bool>(self, lever: Lever, vectors: usize) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match vectors {
+                1 => self.product::<L, S, 1, W, false, false>(lever, lever, lever),
+                _ => self.product::<L, S, 2, W, false, false>(lever, lever, lever),
+            };
+        }
+    }
+
+    /// Adds what the pairs give to the products with V vectors: to rows X_ij a_j, and to columns X_ij a_i. If W, with B ∘ X in the place
+    /// of X; if I, also the product with ones; if O, also that of X itself with `output`.
+    #[inline(always)]
+    unsafe fn product<L: Lanes, const S: usize, const V: usize, const W: bool, const I: bool, const O: bool>(
+        mut self,
+        lever: Lever,
+        ones: Lever,
+        output: Lever,
+    ) -> *const f64 {
+        let (first, m) = (self.first, self.m);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut levers = [lever; V];
+            for v in 1..V {
+                levers[v] = levers[v - 1].after::<L, S>(m);
+            }
+            let mut own = [[L::splat(0.0); ROWS]; V];
+            for v in 0..V {
+                own[v] = levers[v].own::<L, S>(first, m);
+            }
+            let own_output = if O { output.own::<L, S>(first, m) } else { [L::splat(0.0); ROWS] };
+            let columns = Columns { levers, own, ones, output, own_output };
+            let zeros = [L::splat(0.0); ROWS];
+            let mut totals = ([zeros; V], zeros, zeros);
+            self.corner::<L, S, V, W, I, O, 1>(0, &columns, &mut totals);
+            self.corner::<L, S, V, W, I, O, 2>(1, &columns, &mut totals);
+            self.corner::<L, S, V, W, I, O, 3>(2, &columns, &mut totals);
+            self.corner::<L, S, V, W, I, O, 4>(3, &columns, &mut totals);
+            for j in first + ROWS * S..m {
+                self.column::<L, S, V, W, I, O, ROWS>(j, &columns, &mut totals);
+            }
+            for v in 0..V {
+                levers[v].add_rows::<L, S>(first, m, totals.0[v]);
+            }
+            if I {
+                ones.add_rows::<L, S>(first, m, totals.1);
+            }
+            if O {
+                output.add_rows::<L, S>(first, m, totals.2);
+            }
+            self.x
+        }
+    }
+
+    /// The columns that meet the diagonal in row `at`, and so have R rows.
+    #[inline(always)]
+    unsafe fn corner<
+        L: Lanes,
+        const S: usize,
+        const V: usize,
+        const W: bool,
+        const I: bool,
+        const O: bool,
+        const R: usize,
+    >(
+        &mut self,
+        at: usize,
+        columns: &Columns<L, V>,
+        totals: &mut ([Totals<L>; V], Totals<L>, Totals<L>),
+    ) {
+        let (from, m) = (self.first + at * S, self.m);
+        for j in from.min(m)..(from + S).min(m) {
+            // SAFETY: passed on to the caller.
+            unsafe { self.column::<L, S, V, W, I, O, R>(j, columns, totals) }
+        }
+    }
+
+    /// A column of R rows.
+    #[inline(always)]
+    unsafe fn column<
+        L: Lanes,
+        const S: usize,
+        const V: usize,
+        const W: bool,
+        const I: bool,
+        const O: bool,
+        const R: usize,
+    >(
+        &mut self,
+        j: usize,
+        columns: &Columns<L, V>,
+        totals: &mut ([Totals<L>; V], Totals<L>, Totals<L>),
+    ) {
+        let Columns { levers, own, ones, output, own_output } = columns;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (mut x, mut f) = ([L::splat(0.0); R], [L::splat(0.0); R]);
+            for r in 0..R {
+                x[r] = L::load(self.x.add(r * L::N));
+                f[r] = if W { L::mul(self.b.of::<L, S>(self.first + r * S, j), x[r]) } else { x[r] };
+            }
+            if I {
+                let sum = ones.sums.columns.add(j * L::N);
+                let mut y = L::load(sum);
+                for r in 0..R {
+                    totals.1[r] = L::add(totals.1[r], f[r]);
+                    y = L::add(y, f[r]);
+                }
+                L::store(sum, y);
+            }
+            for v in 0..V {
+                let (a, sum) = (L::load(levers[v].a.columns.add(j * L::N)), levers[v].sums.columns.add(j * L::N));
+                let mut y = L::load(sum);
+                for r in 0..R {
+                    totals.0[v][r] = L::mul_add(f[r], a, totals.0[v][r]);
+                    y = L::mul_add(f[r], own[v][r], y);
+                }
+                L::store(sum, y);
+            }
+            if O {
+                let (a, sum) = (L::load(output.a.columns.add(j * L::N)), output.sums.columns.add(j * L::N));
+                let mut y = L::load(sum);
+                for r in 0..R {
+                    totals.2[r] = L::mul_add(x[r], a, totals.2[r]);
+                    y = L::mul_add(x[r], own_output[r], y);
+                }
+                L::store(sum, y);
+            }
+            self.x = self.x.add(R * L::N);
+        }
+    }
+}
+
+/// What the columns of a block are multiplied by: the tables, and the numbers of the block's rows in them.
+struct Columns<L: Lanes, const V: usize> {
+    levers: [Lever; V],
+    own: [Totals<L>; V],
+    ones: Lever,
+    output: Lever,
+    own_output: Totals<L>,
+}
+
+impl Lever {
+    /// The next table.
+    #[inline(always)]
+    unsafe fn after<L: Lanes, const S: usize>(self, m: usize) -> Self {
+        let rows = m.div_ceil(S);
+        // SAFETY: passed on to the caller.
+        unsafe { Self { a: self.a.table::<L>(1, m, rows), sums: self.sums.table::<L>(1, m, rows) } }
+    }
+
+    /// The numbers of the rows of a block; those of the last row where there are fewer.
+    #[inline(always)]
+    unsafe fn own<L: Lanes, const S: usize>(self, first: usize, m: usize) -> Totals<L> {
+        let (rows, mut own) = (m.div_ceil(S), [unsafe { L::splat(0.0) }; ROWS]);
+        for (r, own) in own.iter_mut().enumerate() {
+            // SAFETY: passed on to the caller.
+            *own = unsafe { L::load(self.a.rows.add((first / S + r).min(rows - 1) * L::N)) };
+        }
+        own
+    }
+
+    /// Adds what the rows of a block have.
+    #[inline(always)]
+    unsafe fn add_rows<L: Lanes, const S: usize>(self, first: usize, m: usize, totals: Totals<L>) {
+        for (r, total) in totals.into_iter().enumerate().take(m.div_ceil(S) - first / S) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let sum = self.sums.rows.add((first / S + r) * L::N);
+                L::store(sum, L::add(L::load(sum), total));
+            }
+        }
+    }
+}

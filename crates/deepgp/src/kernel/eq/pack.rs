@@ -1,0 +1,132 @@
+//! Points that share vectors: how many, their widths lane by lane, and what their sums mean.
+
+use super::walk::Walk;
+use crate::kernel::Eq;
+use crate::linalg::{Mat, tri};
+use crate::simd::PAD;
+use std::f64::consts::{LN_2, LOG2_E};
+
+/// Bytes of Ψ₂ that a vector of points may have, and those that a group of points may: about half of a second-level cache.
+const PACK_BYTES: usize = 3 << 19;
+const GROUP_BYTES: usize = 1 << 20;
+/// Most points in a group.
+const MOST_POINTS: usize = 32;
+
+/// Points in a vector for M inducing inputs: as many as it has lanes, unless their Ψ₂ is too large.
+pub(super) fn points_in_a_vector(m: usize, lanes: usize) -> usize {
+    let mut points = lanes;
+    while points > 1 && points * 8 * tri::packed_len(m) > PACK_BYTES {
+        points /= 2;
+    }
+    points
+}
+
+/// How many points are best taken together by a layer with M inducing inputs: whole vectors of them.
+pub fn group_size(m: usize) -> usize {
+    let points = points_in_a_vector(m, PAD);
+    (GROUP_BYTES / (8 * tri::packed_len(m)) / points * points).clamp(points, MOST_POINTS)
+}
+
+/// What ψ₁ and Ψ₂ of the points in a vector depend on in one dimension: a number a lane.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Width {
+    pub mean: [f64; PAD],
+    pub var: [f64; PAD],
+    /// 1/e, e = ℓ² + 2v.
+    pub inverse_e: [f64; PAD],
+    /// κ = √(log₂e/(2e)), and 1/κ.
+    pub kappa: [f64; PAD],
+    pub stretch: [f64; PAD],
+    /// 1/c, c = ℓ² + v.
+    pub inverse_c: [f64; PAD],
+    /// √(log₂e/(2c)).
+    pub kappa_c: [f64; PAD],
+    /// v/c.
+    pub ratio: [f64; PAD],
+}
+
+/// Points that share vectors.
+#[derive(Debug, Clone)]
+pub(super) struct Pack {
+    /// The first of them.
+    pub first: usize,
+    /// How many there are; a vector may have room for more, which are copies of the last.
+    pub points: usize,
+    pub walk: Walk,
+    /// Vectors of Ψ₂.
+    pub vectors: usize,
+    /// A number a lane for each dimension.
+    pub widths: Vec<Width>,
+    /// s² Π_q √(ℓ_q²/c_q) and Π_q √(ℓ_q²/e_q), the factors of ψ₁ and Ψ₂.
+    pub peak1: [f64; PAD],
+    pub peak2: [f64; PAD],
+}
+
+/// Widths and factors of the points of a pack, lane by lane.
+#[inline(always)]
+pub(super) fn shape(law: &Eq, pack: &mut Pack, (mean, var): (&Mat, &Mat)) {
+    let Pack { first, points, walk, widths, peak1, peak2, .. } = pack;
+    let point: [usize; PAD] = std::array::from_fn(|lane| *first + (lane / walk.s).min(*points - 1));
+    (*peak1, *peak2) = ([1.0; PAD], [1.0; PAD]);
+    for (q, (width, l)) in widths.iter_mut().zip(&law.lengthscale).enumerate() {
+        let l2 = l * l;
+        for lane in 0..PAD {
+            width.mean[lane] = mean[(point[lane], q)];
+            width.var[lane] = var[(point[lane], q)];
+        }
+        for lane in 0..PAD {
+            let v = width.var[lane];
+            let (c, e) = (l2 + v, l2 + 2.0 * v);
+            let (inverse_c, inverse_e) = (1.0 / c, 1.0 / e);
+            width.inverse_c[lane] = inverse_c;
+            width.inverse_e[lane] = inverse_e;
+            width.kappa_c[lane] = (0.5 * LOG2_E * inverse_c).sqrt();
+            width.kappa[lane] = (0.5 * LOG2_E * inverse_e).sqrt();
+            width.stretch[lane] = (2.0 * LN_2 * e).sqrt();
+            width.ratio[lane] = v * inverse_c;
+            peak1[lane] *= l2 * inverse_c;
+            peak2[lane] *= l2 * inverse_e;
+        }
+    }
+    for lane in 0..PAD {
+        peak1[lane] = law.signal_var * peak1[lane].sqrt();
+        peak2[lane] = peak2[lane].sqrt();
+    }
+}
+
+/// From the sums of a pack to ∂/∂(input moments) and ∂/∂(parameters); see the formulas at the top.
+#[inline(always)]
+pub(super) fn resolve(
+    law: &Eq,
+    pack: &Pack,
+    totals: &mut [[f64; PAD]],
+    input_bar: (&mut Mat, &mut Mat),
+    params: &mut [f64],
+) {
+    let Pack { first, points, walk, widths, .. } = pack;
+    let [r, omega] = [totals[0], totals[1]];
+    for (q, ((width, l), sums)) in widths.iter().zip(&law.lengthscale).zip(totals[2..].chunks_exact(5)).enumerate() {
+        let (mut mean_bar, mut var_bar, mut l_bar) = ([0.0; PAD], [0.0; PAD], [0.0; PAD]);
+        for lane in 0..PAD {
+            let (inv_e, inv_c, stretch) = (width.inverse_e[lane], width.inverse_c[lane], width.stretch[lane]);
+            let (square, v) = (stretch * stretch, width.var[lane]);
+            let [u, w_u, w_t, of_w, of_w2] = std::array::from_fn(|t| sums[t][lane]);
+            // d = stretch · w
+            let (d_u, d_t, of_d2) = (square * w_u * inv_e, square * w_t, square * of_w2 * inv_c);
+            mean_bar[lane] = stretch * (u * inv_e + of_w * inv_c);
+            var_bar[lane] = (d_u - r[lane]) * inv_e + 0.5 * (of_d2 - omega[lane]) * inv_c;
+            l_bar[lane] = (l * d_u + 2.0 * v * r[lane] / l) * inv_e
+                + (l * of_d2 + v * omega[lane] / l) * inv_c
+                + d_t / (l * l * l);
+        }
+        for g in 0..*points {
+            let lanes = g * walk.s..(g + 1) * walk.s;
+            input_bar.0[(first + g, q)] += mean_bar[lanes.clone()].iter().sum::<f64>();
+            input_bar.1[(first + g, q)] += var_bar[lanes.clone()].iter().sum::<f64>();
+            params[q] += l_bar[lanes].iter().sum::<f64>();
+        }
+    }
+    let all = 0..points * walk.s;
+    let total = |sums: &[f64; PAD]| sums[all.clone()].iter().sum::<f64>();
+    params[law.lengthscale.len()] += (2.0 * total(&r) + total(&omega)) / law.signal_var;
+}

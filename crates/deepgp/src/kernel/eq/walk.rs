@@ -1,0 +1,130 @@
+//! How points stand side by side in vectors, and the order in which their pairs of inducing inputs are visited.
+//!
+//! A vector holds G points with S rows i of pairs (i, j) each, lane g · S + s; where there are points enough for whole vectors,
+//! S is 1. So what belongs to a point never has to be added up over lanes, and rows of a triangle have no tails.
+
+use crate::kernel::row_len;
+use crate::linalg::Mat;
+use crate::simd::{Job, Lanes};
+use std::ops::Range;
+
+/// Rows of vectors that are taken together.
+pub(super) const ROWS: usize = 4;
+
+/// The order in which the pairs i ≤ j of M inducing inputs are visited: by blocks of [`ROWS`] · S rows i, in each block column by
+/// column j, first those at the diagonal, which have fewer rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Walk {
+    pub m: usize,
+    /// S, rows of a point in a vector.
+    pub s: usize,
+}
+
+impl Walk {
+    /// Vectors of a table with a number for every row of pairs.
+    pub fn rows(self) -> usize {
+        self.m.div_ceil(self.s)
+    }
+
+    /// The rows of pairs in strips of whole blocks, none of which has more vectors than this but where a block has.
+    pub fn strips(self, vectors: usize) -> impl Iterator<Item = Range<usize>> {
+        let (Self { m, s }, mut first) = (self, 0);
+        std::iter::from_fn(move || {
+            let start = first;
+            while first < m && (first == start || (first - start + ROWS * s) / s * (m - start) <= vectors) {
+                first += ROWS * s;
+            }
+            (start < m).then_some(start..first.min(m))
+        })
+    }
+
+    /// Vectors of a whole triangle.
+    pub fn vectors(self) -> usize {
+        let (Self { m, s }, height) = (self, ROWS * self.s);
+        let of_block = |first: usize| {
+            let columns = (m - first).min(height);
+            let (whole, rest) = (columns / s, columns % s);
+            s * whole * (whole + 1) / 2 + rest * (whole + 1) + ROWS * (m - first - columns)
+        };
+        (0..m).step_by(height).map(of_block).sum()
+    }
+}
+
+/// A table with a number for each pair: a symmetric matrix with rows of [`row_len`], zero beyond M.
+#[derive(Clone, Copy)]
+pub(super) struct Square {
+    at: *const f64,
+    stride: usize,
+}
+
+impl Square {
+    pub fn new(numbers: &[f64], m: usize) -> Self {
+        Self { at: numbers.as_ptr(), stride: row_len(m) }
+    }
+
+    pub fn of_mat(table: &Mat) -> Self {
+        Self { at: table.as_slice().as_ptr(), stride: table.cols() }
+    }
+
+    /// The numbers of the pairs (i, j) to (i + S − 1, j), for every point.
+    #[inline(always)]
+    pub unsafe fn of<L: Lanes, const S: usize>(self, i: usize, j: usize) -> L::V {
+        // One number is read along its row, several across.
+        let place = if S == 1 { i * self.stride + j } else { j * self.stride + i };
+        // SAFETY: passed on to the caller.
+        unsafe { L::spread(self.at.add(place), S) }
+    }
+}
+
+/// A number a point for every inducing input, as vectors: `columns` by j, and `rows` by rows of pairs; the same where S = 1.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers {
+    pub columns: *mut f64,
+    pub rows: *mut f64,
+}
+
+impl Numbers {
+    /// Table number `t`, and those after it.
+    #[inline(always)]
+    pub unsafe fn table<L: Lanes>(self, t: usize, columns: usize, rows: usize) -> Self {
+        // SAFETY: passed on to the caller.
+        unsafe { Self { columns: self.columns.add(t * columns * L::N), rows: self.rows.add(t * rows * L::N) } }
+    }
+}
+
+/// Runs a job's body for the S of a walk.
+macro_rules! for_rows {
+    ($walk:expr, $self:ident.$body:ident::<$lanes:ident>) => {
+        match $walk.s {
+            1 => $self.$body::<$lanes, 1>(),
+            2 => $self.$body::<$lanes, 2>(),
+            4 => $self.$body::<$lanes, 4>(),
+            _ => $self.$body::<$lanes, 8>(),
+        }
+    };
+}
+
+pub(super) use for_rows;
+
+/// Sums over inducing inputs i are taken by classes i mod N, so that they do not depend on how many rows a point has in a vector: for
+/// each sum N/S vectors, row r of vectors belonging to number r mod N/S.
+#[inline(always)]
+pub(super) unsafe fn add_to_class<L: Lanes>(sums: *mut f64, row: usize, s: usize, term: L::V) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let at = sums.add(row % (L::N / s) * L::N);
+        L::store(at, L::add(L::load(at), term));
+    }
+}
+
+/// The length of a vector.
+pub(super) struct Length;
+
+impl Job for Length {
+    type Output = usize;
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> usize {
+        L::N
+    }
+}
