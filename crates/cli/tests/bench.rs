@@ -73,6 +73,7 @@ fn a_table_is_recorded_resumed_and_repeated() {
     f.write("changed.jsonl", changed);
     let fault = f.run("bench check changed.jsonl --runs 2");
     assert!(fault.code == 1 && fault.err.contains("2 of 2 runs came out different"), "{fault:#?}");
+    assert_eq!(fault.out.matches("DIFFERENT: RMSE 1.").count(), 2, "{fault:#?}");
 }
 
 #[test]

@@ -33,11 +33,10 @@ pub fn check(args: &Check) -> Result<()> {
         let parts = task.load(&store)?.parts(key.split)?;
         let Some(result) = repeated(recorded, &parts, &here)? else { continue };
         let same = serde_json::to_string(&result)? == serde_json::to_string(&recorded.result)?;
-        let verdict = if same { "the same to the last bit" } else { "DIFFERENT" };
+        let verdict = if same { "the same to the last bit".to_owned() } else { difference(&recorded.result, &result) };
         print(&format!("{} {} split {}: {verdict}\n", key.task, key.variant, key.split))?;
-        let then = &recorded.circumstances.instruction_set;
-        if !same && *then != here.instruction_set {
-            note(false, &format!("it was recorded with {then} instructions, and these are {}", here.instruction_set));
+        if !same {
+            explain(&recorded.circumstances, &here);
         }
         different += usize::from(!same);
     }
@@ -45,6 +44,36 @@ pub fn check(args: &Check) -> Result<()> {
         bail!("{different} of {wanted} runs came out different");
     }
     Ok(())
+}
+
+/// How two results that are not the same differ in their scores.
+fn difference(then: &RunResult, now: &RunResult) -> String {
+    match (&then.scores, &now.scores) {
+        (Some(then), Some(now)) => format!(
+            "DIFFERENT: RMSE {} then and {} now, log density {} then and {} now",
+            then.rmse, now.rmse, then.mean_log_density, now.mean_log_density
+        ),
+        (then, now) => {
+            let finite = |scores: bool| if scores { "finite" } else { "not finite" };
+            format!("DIFFERENT: scores were {} and are {}", finite(then.is_some()), finite(now.is_some()))
+        }
+    }
+}
+
+/// What may have made the difference.
+fn explain(then: &Circumstances, here: &Circumstances) {
+    if then.instruction_set != here.instruction_set {
+        let (then, here) = (&then.instruction_set, &here.instruction_set);
+        note(false, &format!("it was recorded with {then} instructions, and these are {here}"));
+    }
+    if let (Some(then), Some(here)) = (&then.commit, &here.commit)
+        && then != here
+    {
+        note(
+            false,
+            &format!("it was recorded at commit {then}, and this is {here}: other orders of summation move last bits"),
+        );
+    }
 }
 
 /// The result of a run that is done again.

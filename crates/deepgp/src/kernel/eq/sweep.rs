@@ -29,7 +29,7 @@ use super::backward::{Finish, First, Gather, Pull, Scatter, Slopes, Turn};
 use super::forward::{Exponentials, Fill, FirstDots};
 use super::levers::Levers;
 use super::pack::{Pack, Width, points_in_a_vector, resolve, shape};
-use super::walk::{Length, Numbers, Square, Walk};
+use super::walk::{Length, Numbers, ROWS, Square, Walk};
 use crate::kernel::group::Products;
 use crate::kernel::{Eq, PsiSums, PsiTables, row_len};
 use crate::linalg::Mat;
@@ -118,7 +118,7 @@ impl EqSweep {
             dots: vectors(products * lanes),
             bars: vectors(products),
             b_bars: vectors(packs * 2 * d_out),
-            room: vectors(4 * m),
+            room: vectors(ROWS * m),
             sums: vectors(kept * ((1 + dim + d_out) * m + PAD)),
             row_sums: vectors(kept * ((1 + dim + d_out) * m + PAD)),
             pulls: vec![Pull::default(); dim],
@@ -644,6 +644,8 @@ mod tests {
             (20, 5, 2, 6, true),
             (33, 8, 1, 9, false),
             (185, 2, 1, 5, false),
+            // Ψ₂ of eight points is too large.
+            (230, 1, 1, 7, true),
         ];
         // Near zero, and far from it in lengthscales.
         for ((m, dim, d_out, n, xi), offset) in sizes.map(|s| (s, 0.0)).into_iter().chain([((50, 2, 1, 7, true), 1e3)])
