@@ -32,6 +32,8 @@ impl Levers<'_> {
     unsafe fn sweep<L: Lanes, const S: usize>(&self) {
         let (m, rows) = (self.walk.m, self.walk.rows());
         let (of_f, of_psi2) = (1 + self.dim, self.b.len());
+        // Few vectors have several rows a point: for them products one by one will do, which halves the time to compile this.
+        let together = if S == 1 { 2 } else { 1 };
         let mut psi2 = self.psi2;
         for first in self.rows.clone().step_by(ROWS * S) {
             // SAFETY: passed on to the caller.
@@ -47,7 +49,7 @@ impl Levers<'_> {
                 if let Some(coef) = self.coef {
                     let next = self.weigh::<L, S>(coef, psi2, first);
                     block(self.room).with_ones::<L, S, false, false>(lever(0), output(0), self.dim);
-                    for t in (3..of_f).step_by(2) {
+                    for t in (1 + together..of_f).step_by(together) {
                         block(self.room).with::<L, S, false>(lever(t), of_f - t);
                     }
                     for d in 0..of_psi2 {
@@ -56,7 +58,7 @@ impl Levers<'_> {
                     psi2 = next;
                 } else {
                     let next = block(psi2).with_ones::<L, S, true, true>(lever(0), output(0), self.dim);
-                    for t in (3..of_f).step_by(2) {
+                    for t in (1 + together..of_f).step_by(together) {
                         block(psi2).with::<L, S, true>(lever(t), of_f - t);
                     }
                     psi2 = next;
@@ -116,7 +118,7 @@ struct Block {
 type Totals<L> = [<L as Lanes>::V; ROWS];
 
 impl Block {
-    /// The products with ones and with up to two vectors that follow them, of B ∘ X if W and else of X; and that of X with `output`
+    /// The products with ones and with up to two vectors that follow them (one where S > 1), of B ∘ X if W and else of X; and that of X with `output`
     /// if O. Returns where the next block's X begins.
     #[inline(always)]
     unsafe fn with_ones<L: Lanes, const S: usize, const W: bool, const O: bool>(
@@ -128,22 +130,24 @@ impl Block {
         // SAFETY: passed on to the caller.
         unsafe {
             let lever = ones.after::<L, S>(self.m);
-            match vectors {
-                1 => self.product::<L, S, 1, W, true, O>(lever, ones, output),
-                _ => self.product::<L, S, 2, W, true, O>(lever, ones, output),
+            if const { S > 1 } || vectors == 1 {
+                self.product::<L, S, 1, W, true, O>(lever, ones, output)
+            } else {
+                self.product::<L, S, 2, W, true, O>(lever, ones, output)
             }
         }
     }
 
-    /// The products with up to two vectors.
+    /// The products with up to two vectors, or with one where S > 1.
     #[inline(always)]
     unsafe fn with<L: Lanes, const S: usize, const W: bool>(self, lever: Lever, vectors: usize) {
         // SAFETY: passed on to the caller.
         unsafe {
-            match vectors {
-                1 => self.product::<L, S, 1, W, false, false>(lever, lever, lever),
-                _ => self.product::<L, S, 2, W, false, false>(lever, lever, lever),
-            };
+            if const { S > 1 } || vectors == 1 {
+                self.product::<L, S, 1, W, false, false>(lever, lever, lever);
+            } else {
+                self.product::<L, S, 2, W, false, false>(lever, lever, lever);
+            }
         }
     }
 

@@ -98,8 +98,8 @@ macro_rules! for_rows {
         match $walk.s {
             1 => $self.$body::<$lanes, 1>(),
             2 => $self.$body::<$lanes, 2>(),
-            4 => $self.$body::<$lanes, 4>(),
-            _ => $self.$body::<$lanes, 8>(),
+            s if s == 8 && const { $lanes::N == 8 } => $self.$body::<$lanes, 8>(),
+            _ => $self.$body::<$lanes, 4>(),
         }
     };
 }
