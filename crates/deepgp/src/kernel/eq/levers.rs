@@ -118,8 +118,8 @@ struct Block {
 type Totals<L> = [<L as Lanes>::V; ROWS];
 
 impl Block {
-    /// The products with ones and with up to two vectors that follow them (one where S > 1), of B ∘ X if W and else of X; and that of X with `output`
-    /// if O. Returns where the next block's X begins.
+    /// The products with ones and with up to two vectors that follow them (one where S > 1), of B ∘ X if W and else of X; and that
+    /// of X with `output` if O. Returns where the next block's X begins.
     #[inline(always)]
     unsafe fn with_ones<L: Lanes, const S: usize, const W: bool, const O: bool>(
         self,
@@ -175,10 +175,20 @@ impl Block {
             let columns = Columns { levers, own, ones, output, own_output };
             let zeros = [L::splat(0.0); ROWS];
             let mut totals = ([zeros; V], zeros, zeros);
-            self.corner::<L, S, V, W, I, O, 1>(0, &columns, &mut totals);
-            self.corner::<L, S, V, W, I, O, 2>(1, &columns, &mut totals);
-            self.corner::<L, S, V, W, I, O, 3>(2, &columns, &mut totals);
-            self.corner::<L, S, V, W, I, O, 4>(3, &columns, &mut totals);
+            // The columns that meet the diagonal in a row have no more rows than that.
+            let at = |row: usize| (first + row * S).min(m)..(first + (row + 1) * S).min(m);
+            for j in at(0) {
+                self.column::<L, S, V, W, I, O, 1>(j, &columns, &mut totals);
+            }
+            for j in at(1) {
+                self.column::<L, S, V, W, I, O, 2>(j, &columns, &mut totals);
+            }
+            for j in at(2) {
+                self.column::<L, S, V, W, I, O, 3>(j, &columns, &mut totals);
+            }
+            for j in at(3) {
+                self.column::<L, S, V, W, I, O, 4>(j, &columns, &mut totals);
+            }
             for j in first + ROWS * S..m {
                 self.column::<L, S, V, W, I, O, ROWS>(j, &columns, &mut totals);
             }
@@ -192,29 +202,6 @@ impl Block {
                 output.add_rows::<L, S>(first, m, totals.2);
             }
             self.x
-        }
-    }
-
-    /// The columns that meet the diagonal in row `at`, and so have R rows.
-    #[inline(always)]
-    unsafe fn corner<
-        L: Lanes,
-        const S: usize,
-        const V: usize,
-        const W: bool,
-        const I: bool,
-        const O: bool,
-        const R: usize,
-    >(
-        &mut self,
-        at: usize,
-        columns: &Columns<L, V>,
-        totals: &mut ([Totals<L>; V], Totals<L>, Totals<L>),
-    ) {
-        let (from, m) = (self.first + at * S, self.m);
-        for j in from.min(m)..(from + S).min(m) {
-            // SAFETY: passed on to the caller.
-            unsafe { self.column::<L, S, V, W, I, O, R>(j, columns, totals) }
         }
     }
 

@@ -6,7 +6,8 @@ use crate::linalg::{Mat, tri};
 use crate::simd::PAD;
 use std::f64::consts::{LN_2, LOG2_E};
 
-/// Bytes of Ψ₂ that a vector of points may have, and those that a group of points may: about half of a second-level cache.
+/// Bytes of Ψ₂ that the points of a vector may have, three quarters of a second-level cache of today, and those that a group of points
+/// may, half of one.
 const PACK_BYTES: usize = 3 << 19;
 const GROUP_BYTES: usize = 1 << 20;
 /// Most points in a group.
@@ -94,23 +95,25 @@ pub(super) fn shape(law: &Eq, pack: &mut Pack, (mean, var): (&Mat, &Mat)) {
     }
 }
 
-/// From the sums of a pack to ∂/∂(input moments) and ∂/∂(parameters); see the formulas at the top.
+/// From the sums of a pack to ∂/∂(input moments) and ∂/∂(parameters), by the formulas at the top of `sweep.rs`; what sums of F lack is
+/// `scale`, a number a lane.
 #[inline(always)]
 pub(super) fn resolve(
     law: &Eq,
     pack: &Pack,
-    totals: &mut [[f64; PAD]],
+    (totals, scale): (&[[f64; PAD]], &[f64; PAD]),
     input_bar: (&mut Mat, &mut Mat),
     params: &mut [f64],
 ) {
     let Pack { first, points, walk, widths, .. } = pack;
-    let [r, omega] = [totals[0], totals[1]];
+    let (r, omega): ([f64; PAD], _) = (std::array::from_fn(|lane| scale[lane] * totals[0][lane]), totals[1]);
     for (q, ((width, l), sums)) in widths.iter().zip(&law.lengthscale).zip(totals[2..].chunks_exact(5)).enumerate() {
         let (mut mean_bar, mut var_bar, mut l_bar) = ([0.0; PAD], [0.0; PAD], [0.0; PAD]);
         for lane in 0..PAD {
             let (inv_e, inv_c, stretch) = (width.inverse_e[lane], width.inverse_c[lane], width.stretch[lane]);
             let (square, v) = (stretch * stretch, width.var[lane]);
-            let [u, w_u, w_t, of_w, of_w2] = std::array::from_fn(|t| sums[t][lane]);
+            let [u, w_u, w_t] = std::array::from_fn(|t| scale[lane] * sums[t][lane]);
+            let [of_w, of_w2] = [sums[3][lane], sums[4][lane]];
             // d = stretch · w
             let (d_u, d_t, of_d2) = (square * w_u * inv_e, square * w_t, square * of_w2 * inv_c);
             mean_bar[lane] = stretch * (u * inv_e + of_w * inv_c);

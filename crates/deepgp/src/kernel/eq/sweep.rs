@@ -404,11 +404,11 @@ impl EqSweep {
             // SAFETY: as above.
             unsafe { run(job) };
             self.keep_a_bar(k);
-            self.finish(law, k, w, sums);
+            let scale = self.finish(law, k, w, sums);
             if self.want_xi {
                 self.finish_slopes(law, k, w.rows, bar, (&mut *input_bar.0, &mut *input_bar.1), sums);
             }
-            let (pack, totals) = (&self.packs[k], &mut self.totals);
+            let (pack, totals) = (&self.packs[k], (&self.totals[..], &scale));
             wide(|| resolve(law, pack, totals, (&mut *input_bar.0, &mut *input_bar.1), &mut sums.grad.params));
         }
         sums.grad.params[dim] += psi0_bar.iter().sum::<f64>();
@@ -435,8 +435,8 @@ impl EqSweep {
         }
     }
 
-    /// The sums over inducing inputs of a pack, and what pulls these.
-    fn finish(&mut self, law: &Eq, k: usize, w: Numbers, sums: &mut PsiSums) {
+    /// The sums over inducing inputs of a pack, and what pulls these; returns what sums of F still lack, lane by lane.
+    fn finish(&mut self, law: &Eq, k: usize, w: Numbers, sums: &mut PsiSums) -> [f64; PAD] {
         let (m, Pack { walk, widths, .. }) = (self.m, &self.packs[k]);
         // F of a single output lacks its b so far.
         let mut scale = [1.0; PAD];
@@ -474,14 +474,7 @@ impl EqSweep {
             // SAFETY: tables have as many vectors as `len` says; rows of points are padded.
             unsafe { run(job) };
         }
-        wide(|| {
-            for (t, total) in self.totals.iter_mut().enumerate() {
-                // Σ r, and per dimension the first three of five, are of F.
-                if t == 0 || (t >= 2 && (t - 2) % 5 < 3) {
-                    (0..PAD).for_each(|lane| total[lane] *= scale[lane]);
-                }
-            }
-        });
+        scale
     }
 
     /// What ξ adds for a pack beside its share in ω.
