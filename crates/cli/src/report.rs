@@ -146,8 +146,8 @@ impl Sample {
         for n in 0..batch.inputs.rows() {
             let (x, y) = (batch.inputs.row(n), batch.targets.row(n));
             if self.seen < MOST_ROWS {
-                self.x.push_row(x.len()).copy_from_slice(x);
-                self.y.push_row(y.len()).copy_from_slice(y);
+                self.x.push_row(x);
+                self.y.push_row(y);
             } else {
                 let place = self.rng.random_range(0..=self.seen);
                 if place < MOST_ROWS {

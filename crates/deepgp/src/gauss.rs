@@ -7,10 +7,10 @@
 //! ```
 //! The posterior is s = 1, the cavity of SEP is s = 1 − α/N: the same function.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::linalg::factor::{cholesky_upper, solve_vector};
 use crate::linalg::product::Part;
-use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_vec, sum_of_logs};
+use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_vec, not_definite, sum_of_logs};
 use crate::simd::combine;
 use serde::{Deserialize, Serialize};
 
@@ -57,8 +57,7 @@ impl Factor {
     /// [`crate::Error::NotPositiveDefinite`] if I + Λ is not, by a margin: a pivot (conditional precision) below
     /// `least_pivot` counts as a failure.
     pub fn log_partition(&self, least_pivot: f64, root: &mut PivotScratch) -> Result<f64> {
-        let failed =
-            |pivot| Error::NotPositiveDefinite { what: "I + Λ", layer: None, output: None, pivot, jitter: 0.0 };
+        let failed = |pivot| not_definite("I + Λ", pivot, 0.0);
         cholesky_upper(&self.precision, 1.0, 1.0, &mut root.u, &mut root.inv_diag).map_err(failed)?;
         if let Some(pivot) = root.inv_diag.iter().position(|inv| inv * inv * least_pivot > 1.0) {
             return Err(failed(pivot));
@@ -120,11 +119,15 @@ impl Moments {
     /// # Errors
     /// As [`Factor::moments`].
     pub fn refill(&mut self, factor: &Factor, share: f64) -> Result<()> {
-        self.precision.refill_shifted(&factor.precision, share, 1.0, "I + Λ")?;
+        self.precision.refill_unchecked(&factor.precision, share, 1.0, "I + Λ")?;
         let (c_inv, m) = (self.precision.l_inv(), factor.linear.len());
         // w = C⁻¹ s η,   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw
         self.half_mean.resize(m, 0.0);
         mul_vec(c_inv, Part::Lower, &factor.linear, &mut self.half_mean);
+        // An entry of C⁻¹ that is not finite leaves its row's product so, whatever it is multiplied by.
+        if let Some(pivot) = self.half_mean.iter().position(|w| !w.is_finite()) {
+            return Err(not_definite("I + Λ", pivot, 0.0));
+        }
         self.half_mean.iter_mut().for_each(|w| *w *= share);
         self.mean.resize(m, 0.0);
         mul_lower_transposed(c_inv, &self.half_mean, &mut self.mean);

@@ -9,7 +9,7 @@ use crate::batches::Batches;
 use crate::error::{Error, Result};
 use crate::gauss::Factor;
 use crate::infer::{Batch, Event, Inference, Settings as InferSettings, State, Step, Workspace};
-use crate::linalg::Mat;
+use crate::linalg::{Mat, dot};
 use crate::network::DeepGp;
 use crate::optim::{Adam, Schedule};
 use crate::param::Parameters;
@@ -321,7 +321,7 @@ impl<'a> Trainer<'a> {
         self.step += 1;
         let energy = match self.inference.step(&self.model, &mut self.state, batch, &mut self.ws) {
             // Adam would never move again after a square that is not finite.
-            Ok(step) if step.is_finite() && step.gradient.iter().all(|g| (g * g).is_finite()) => {
+            Ok(step) if step.energy.is_finite() && dot(&step.gradient, &step.gradient).is_finite() => {
                 self.last_good.clone_from(&theta);
                 self.accept(step, &mut theta, rate)
             }

@@ -9,6 +9,7 @@
 //! ```
 
 mod backward;
+mod distances;
 mod forward;
 mod known;
 mod levers;
@@ -17,14 +18,15 @@ pub(super) mod sweep;
 mod walk;
 
 use super::{
-    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, row_len, visit_radial, visit_radial_mut,
+    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, Room, check_radial, row_len, visit_radial, visit_radial_mut,
 };
 use crate::error::Result;
+use crate::linalg::Mat;
 use crate::linalg::product::{Left, Part, product};
-use crate::linalg::transpose::mirror;
-use crate::linalg::{Mat, row_dots, sum};
+use crate::linalg::transpose::{mirror, symmetrise, transpose_rows_into};
 use crate::param::{Block, BlockMut, Parameters};
-use crate::simd::{Job, Lanes, exp_in_place, run, wide};
+use crate::simd::{exp_in_place, multiply, run, wide};
+use distances::{Gram, PairDistances, pull, see_from, weigh};
 use known::known;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{LN_2, LOG2_E};
@@ -88,9 +90,8 @@ impl Law for Eq {
     }
 
     fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
-        let entries = k_bar.as_mut_slice().iter_mut().zip(k.as_slice());
-        wide(|| entries.for_each(|(w, k)| *w *= k));
-        grad.params[self.dim_in()] += sum(k_bar.as_slice()) / self.signal_var;
+        grad.params[self.dim_in()] += multiply(k_bar.as_mut_slice(), k.as_slice()) / self.signal_var;
+        symmetrise(k_bar);
         // The diagonal has no effect, and may be large.
         (0..k_bar.rows()).for_each(|i| k_bar[(i, i)] = 0.0);
         let (weights, seen) = (Left::plain(k_bar, Part::Full), (&tables.seen, Part::Full));
@@ -108,10 +109,7 @@ impl Law for Eq {
         sums.expect_known(tables.z.rows(), dim);
         let PsiSums { moment, squares, scratch: seen, row_sums, .. } = sums;
         see_from(tables.z.row(0), x, seen);
-        row_sums.resize(x.rows(), 0.0);
-        row_dots(k_bar, k, row_sums);
-        let entries = k_bar.as_mut_slice().iter_mut().zip(k.as_slice());
-        wide(|| entries.for_each(|(w, k)| *w *= k));
+        weigh(k_bar, k, row_sums);
         product(moment, true, Left::transposed(k_bar, Part::Full), (seen, Part::Full), Part::Full);
         wide(|| {
             for (seen, u) in seen.as_slice().chunks_exact(dim + 1).zip(row_sums.iter()) {
@@ -300,19 +298,17 @@ impl Eq {
         tables.z.clone_from(z);
         see_from(z.row(0), z, &mut tables.seen);
         tables.points.resize(dim * row);
-        for q in 0..dim {
-            let points = tables.points[q * row..][..m].iter_mut().enumerate();
-            points.for_each(|(i, point)| *point = z[(i, q)]);
-        }
+        transpose_rows_into(z, &mut tables.points, row);
+        tables.scaled.resize(dim * row);
         tables.pairs.resize(m * row);
-        tables.scales.clear();
-        tables.scales.extend(self.lengthscale.iter().map(|l| 0.5 * LOG2_E.sqrt() / l));
         let job = PairDistances {
             m,
             points: &tables.points,
-            scale: &tables.scales,
+            lengthscale: &self.lengthscale,
+            unit: 2.0 / LOG2_E.sqrt(),
             constant: 2.0 * self.signal_var.log2(),
             wanted,
+            scaled: &mut tables.scaled,
             out: &mut tables.pairs,
         };
         // SAFETY: points and pairs are rows of `row_len`.
@@ -391,22 +387,13 @@ impl Eq {
     /// z̄_i = 2 ((W Z)_i − w_i z_i)/ℓ²      ℓ̄ = 2 (Σ_i w_i z_i² − Σ_i z_i (W Z)_i)/ℓ³       w = W 1
     /// ```
     fn distance_adjoint(&self, tables: &PsiTables, grad: &mut KernelGrad) {
-        let (m, dim) = (tables.z.rows(), tables.z.cols());
-        let KernelGrad { z: z_bar, params, room } = grad;
-        let moment = &room.moment;
-        let inverse = inverses(&self.lengthscale, &mut room.inverse);
-        wide(|| {
-            for i in 0..m {
-                let (moment, weight) = (&moment.row(i)[..dim], moment[(i, dim)]);
-                let bars = z_bar.row_mut(i).iter_mut().zip(params.iter_mut());
-                let entries = bars.zip(tables.seen.row(i)).zip(moment.iter().zip(inverse));
-                entries.for_each(|(((z_bar, l_bar), z), (moment, inv_l))| {
-                    let pull = 2.0 * (moment - weight * z) * inv_l * inv_l;
-                    *z_bar += pull;
-                    *l_bar -= pull * z * inv_l;
-                });
-            }
-        });
+        let KernelGrad { z: z_bar, params, room: Room { moment, numbers, inverse } } = grad;
+        inverses(&self.lengthscale, inverse);
+        numbers.clear();
+        numbers.resize(self.dim_in(), 0.0);
+        pull(&tables.seen, moment, (2.0, 1.0), inverse, z_bar, numbers);
+        let terms = numbers.iter().zip(&*inverse);
+        params.iter_mut().zip(terms).for_each(|(l_bar, (sum, inv_l))| *l_bar += 2.0 * sum * inv_l * inv_l * inv_l);
     }
 
     /// The sums of [`Law::cross_prepared_adjoint`] as gradients, with w = Wᵀ 1:
@@ -415,108 +402,19 @@ impl Eq {
     /// z̄_i = ((WᵀX)_i − w_i z_i)/ℓ²      ℓ̄ = (Σ_n u_n x_n² − 2 Σ_i z_i (WᵀX)_i + Σ_i w_i z_i²)/ℓ³      s̄² = Σ_i w_i/s²
     /// ```
     fn known_adjoint(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
-        let (m, dim) = (tables.z.rows(), tables.z.cols());
-        let KernelGrad { z: z_bar, params, room } = grad;
-        let (squares, inverse, mut total) = (&mut room.numbers, inverses(&self.lengthscale, &mut room.inverse), 0.0);
-        squares.clone_from(&sums.squares);
-        wide(|| {
-            for i in 0..m {
-                let (moment, weight) = (&sums.moment.row(i)[..dim], sums.moment[(i, dim)]);
-                total += weight;
-                let bars = z_bar.row_mut(i).iter_mut().zip(squares.iter_mut());
-                let entries = bars.zip(tables.seen.row(i)).zip(moment.iter().zip(inverse));
-                entries.for_each(|(((z_bar, square), z), (moment, inv_l))| {
-                    let weighted = weight * z;
-                    *z_bar += (moment - weighted) * inv_l * inv_l;
-                    *square += z * (weighted - 2.0 * moment);
-                });
-            }
-        });
-        for (q, inv_l) in inverse.iter().enumerate() {
-            params[q] += squares[q] * inv_l.powi(3);
-        }
-        params[dim] += total / self.signal_var;
+        let (moment, dim) = (&sums.moment, self.dim_in());
+        let KernelGrad { z: z_bar, params, room: Room { numbers, inverse, .. } } = grad;
+        inverses(&self.lengthscale, inverse);
+        numbers.clone_from(&sums.squares);
+        pull(&tables.seen, moment, (1.0, 2.0), inverse, z_bar, numbers);
+        let terms = numbers.iter().zip(&*inverse);
+        params.iter_mut().zip(terms).for_each(|(l_bar, (sum, inv_l))| *l_bar += sum * inv_l * inv_l * inv_l);
+        params[dim] += (0..moment.rows()).map(|i| moment[(i, dim)]).sum::<f64>() / self.signal_var;
     }
 }
 
 /// 1/ℓ, in the given memory.
-fn inverses<'a>(lengthscale: &[f64], room: &'a mut Vec<f64>) -> &'a [f64] {
+fn inverses(lengthscale: &[f64], room: &mut Vec<f64>) {
     room.clear();
     room.extend(lengthscale.iter().map(|l| 1.0 / l));
-    room
-}
-
-/// The rows of `x` as seen from `origin`, and a column of ones. Differences do not depend on the origin, but sums of products
-/// cancel the less the closer it is.
-fn see_from(origin: &[f64], x: &Mat, out: &mut Mat) {
-    let dim = origin.len();
-    out.reshape(x.rows(), dim + 1);
-    wide(|| {
-        for (out, x) in out.as_mut_slice().chunks_exact_mut(dim + 1).zip(x.as_slice().chunks_exact(dim)) {
-            for q in 0..dim {
-                out[q] = x[q] - origin[q];
-            }
-            out[dim] = 1.0;
-        }
-    });
-}
-
-/// `out = 2^(2 pairs − constant)` in the upper triangle of an M × M matrix, for pairs in rows of [`row_len`].
-struct Gram<'a> {
-    m: usize,
-    pairs: &'a [f64],
-    constant: f64,
-    out: &'a mut [f64],
-}
-
-impl Job for Gram<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
-        let (m, row) = (self.m, row_len(self.m));
-        for (i, j) in (0..m).flat_map(|i| (i..m).step_by(L::N).map(move |j| (i, j))) {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let t = L::load(self.pairs.as_ptr().add(i * row + j));
-                let value = L::exp2(L::mul_sub(L::splat(2.0), t, L::splat(self.constant)));
-                let out = self.out.as_mut_ptr().add(i * m + j);
-                if m - j < L::N { L::store_part(out, value, m - j) } else { L::store(out, value) }
-            }
-        }
-    }
-}
-
-/// `out = constant − Σ_q (z_iq − z_jq)² scale_q²` for all pairs, or for i ≤ j at least, in rows of [`row_len`].
-struct PairDistances<'a> {
-    m: usize,
-    points: &'a [f64],
-    scale: &'a [f64],
-    constant: f64,
-    wanted: Part,
-    out: &'a mut [f64],
-}
-
-impl Job for PairDistances<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
-        let row = row_len(self.m);
-        for i in 0..self.m {
-            let first = if self.wanted == Part::Full { 0 } else { i / L::N * L::N };
-            for j in (first..self.m).step_by(L::N) {
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    let mut exponent = L::splat(self.constant);
-                    for (q, scale) in self.scale.iter().enumerate() {
-                        let z = self.points.as_ptr().add(q * row);
-                        let diff = L::mul(L::splat(*scale), L::sub(L::splat(*z.add(i)), L::load(z.add(j))));
-                        exponent = L::neg_mul_add(diff, diff, exponent);
-                    }
-                    L::store(self.out.as_mut_ptr().add(i * row + j), exponent);
-                }
-            }
-        }
-    }
 }

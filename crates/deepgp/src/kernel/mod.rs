@@ -82,8 +82,8 @@ pub struct PsiTables {
     /// A law's own numbers for each pair, a symmetric matrix with rows of [`row_len`], zero beyond M; its upper triangle where inputs
     /// are known.
     pub(crate) pairs: Aligned,
-    /// A law's own numbers for each dimension.
-    pub(crate) scales: Vec<f64>,
+    /// The inducing inputs as seen from the first in a law's own units, D rows of [`row_len`].
+    pub(crate) scaled: Aligned,
     /// The atoms of a law that consists of them.
     pub(crate) atoms: atoms::Atoms,
     /// Variances of the linear parts of a sum, added up; empty if there are none.
@@ -251,7 +251,8 @@ pub trait Law: Parameters {
         self.cross(&tables.z, &tables.z, k);
     }
 
-    /// Adjoint of [`Law::gram`] for a symmetric `k_bar`, which is destroyed: each inducing input appears on both sides.
+    /// Adjoint of [`Law::gram`] for `k_bar`, which is destroyed and of which only the symmetric part matters: each inducing input
+    /// appears on both sides.
     fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
         let mut left = Mat::zeros(tables.z.rows(), tables.z.cols());
         self.cross_adjoint(&tables.z, &tables.z, k, k_bar, Some(&mut left), grad);

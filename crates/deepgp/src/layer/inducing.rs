@@ -8,7 +8,7 @@ use super::{Inputs, Layer, LayerGrad, LayerSums};
 use crate::error::Result;
 use crate::kernel::{KernelGrad, Law, PsiSums, PsiTables};
 use crate::linalg::product::Part;
-use crate::linalg::transpose::transpose_into;
+use crate::linalg::transpose::transpose_lower_into;
 use crate::linalg::{Cholesky, Jitter, Mat};
 
 /// The inducing inputs of a layer with everything derived from them and the kernel; refilled once per step.
@@ -58,7 +58,7 @@ impl Inducing {
         if inputs == Inputs::Random {
             self.chol.half_inverse_into(&mut self.kzz_inv, Part::Upper);
         }
-        transpose_into(self.chol.l_inv(), &mut self.l_inv_t);
+        transpose_lower_into(self.chol.l_inv(), &mut self.l_inv_t);
         Ok(())
     }
 

@@ -8,7 +8,7 @@
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR, Wanted};
 use crate::kernel::Law;
 use crate::linalg::product::{Left, Part, product};
-use crate::linalg::{Mat, mul_vec, row_dots};
+use crate::linalg::{Mat, mix_rows, mul_vec, row_dots};
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]
@@ -89,8 +89,10 @@ impl KnownTape {
         let (t, full) = (&self.t, Part::Full);
         // Σ g = Σ a t
         product(&mut sums.a, true, Left::transposed(mean_bar, full), (t, full), full);
-        // t̄ = mean_bar · μ, then 2 b (S − I) t
-        product(&mut self.t_bar, false, Left::plain(mean_bar, full), (&projection.mean, full), full);
+        // t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t
+        let floored = &self.floored;
+        let passed = |n: usize, d: usize| if floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
+        mix_rows(mean_bar, &projection.mean, &self.t_c, |n, d| 2.0 * passed(n, d), &mut self.t_bar);
         let Second::Known { outer, wanted: found, cross } = &mut sums.second else {
             unreachable!("the sums of the first layer are those of known inputs");
         };
@@ -98,18 +100,15 @@ impl KnownTape {
         let add = !sums.fresh;
         sums.fresh = false;
         for d in 0..d_out {
-            let floored = &self.floored;
-            let passed = |n: usize| if floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
             for n in 0..n_rows {
                 sums.noise_var += var_bar[(n, d)];
                 sums.floored += usize::from(floored[n * d_out + d]);
             }
-            self.t_bar.add_scaled_rows(&self.t_c[d], |n| 2.0 * passed(n));
             match wanted {
                 Wanted::Sites => {
-                    self.weighted.set_scaled_rows(t, |n| mean_bar[(n, d)] * mean_bar[(n, d)] - 2.0 * passed(n));
+                    self.weighted.set_scaled_rows(t, |n| mean_bar[(n, d)] * mean_bar[(n, d)] - 2.0 * passed(n, d));
                 }
-                Wanted::Gradient => self.weighted.set_scaled_rows(t, passed),
+                Wanted::Gradient => self.weighted.set_scaled_rows(t, |n| passed(n, d)),
             }
             product(&mut outer[d], add, Left::transposed(&self.weighted, full), (t, full), Part::Lower);
         }
@@ -117,8 +116,8 @@ impl KnownTape {
         product(&mut self.k_bar, false, Left::plain(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
         layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, &mut self.k_bar, &mut sums.psi);
         for n in 0..n_rows {
-            let passed = |d: usize| if self.floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
-            layer.kernel.diag_adjoint(x.row(n), (0..d_out).map(passed).sum(), None, &mut sums.psi.grad.params);
+            let diag_bar = (0..d_out).map(|d| passed(n, d)).sum();
+            layer.kernel.diag_adjoint(x.row(n), diag_bar, None, &mut sums.psi.grad.params);
         }
     }
 }

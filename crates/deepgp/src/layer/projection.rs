@@ -138,21 +138,20 @@ impl Projection {
                 wide(|| phi.as_mut_slice().iter_mut().for_each(|v| *v = -*v));
             }
             Second::Random { .. } => {
-                phi.fill_zero();
-                for (d, bar) in bars.iter().enumerate() {
-                    subtract_phi((self.mean.row(d), &self.excess[d]), bar, half, phi);
+                for (d, (excess, bar)) in self.excess.iter().zip(bars.iter()).enumerate() {
+                    let (excess, cov_bar) = (Left::plain(excess, Part::Full), (&bar.cov, Part::Full));
+                    product(phi, d > 0, excess, cov_bar, Part::Lower);
+                }
+                for i in 0..m {
+                    let row = &mut phi.row_mut(i)[..=i];
+                    wide(|| row.iter_mut().for_each(|v| *v *= -2.0));
+                    for (d, bar) in bars.iter().enumerate() {
+                        let mean = self.mean[(d, i)];
+                        wide(|| row.iter_mut().zip(&bar.mean).for_each(|(phi, mean_bar)| *phi -= mean * mean_bar));
+                    }
                 }
             }
         }
-    }
-}
-
-/// Φ −= μ μ̄ᵀ + 2 (S − I) S̄, in the lower triangle.
-fn subtract_phi((mean, excess): (&[f64], &Mat), bar: &MomentsBar, half: &mut Mat, phi: &mut Mat) {
-    product(half, false, Left::plain(excess, Part::Full), (&bar.cov, Part::Full), Part::Lower);
-    for (i, mean) in mean.iter().enumerate() {
-        let entries = phi.row_mut(i)[..=i].iter_mut().zip(half.row(i).iter().zip(&bar.mean));
-        wide(|| entries.for_each(|(phi, (product, mean_bar))| *phi -= 2.0 * product + mean * mean_bar));
     }
 }
 

@@ -9,7 +9,7 @@
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR};
 use crate::kernel::group::{Group, Products, group_size};
 use crate::linalg::product::{Left, Part, product};
-use crate::linalg::{Mat, axpy};
+use crate::linalg::{Mat, add_rows};
 use crate::pass::BLOCK;
 
 /// What the adjoint needs of the forward pass of a group of points, the output moments, and ∂F/∂(output moments).
@@ -176,14 +176,12 @@ impl RandomTape {
         );
         for g in 0..n {
             for d in 0..d_out {
-                let a_bar = self.group.a_bar(g, d);
-                self.g[d].push_row(a_bar.len()).copy_from_slice(a_bar);
-                axpy(1.0, a_bar, sums.a.row_mut(d));
+                self.g[d].push_row(self.group.a_bar(g, d));
             }
         }
     }
 
-    /// Adds what is taken once for all points of a block, Σ g̃ g̃ᵀ and C̄ (lower triangles), and forgets them.
+    /// Adds what is taken once for all points of a block, Σ g̃, Σ g̃ g̃ᵀ and C̄ (lower triangles), and forgets them.
     pub fn end_block(&mut self, sums: &mut LayerSums) {
         let Second::Random { outer, c } = &mut sums.second else {
             unreachable!("the sums of a layer above the first are those of random inputs");
@@ -191,7 +189,8 @@ impl RandomTape {
         self.group.end_block(c);
         let add = !sums.fresh;
         sums.fresh = false;
-        for (g, outer) in self.g.iter_mut().zip(outer).filter(|(g, _)| g.rows() > 0) {
+        for (d, (g, outer)) in self.g.iter_mut().zip(outer).enumerate().filter(|(_, (g, _))| g.rows() > 0) {
+            add_rows(g, sums.a.row_mut(d));
             product(outer, add, Left::transposed(g, Part::Full), (g, Part::Full), Part::Lower);
             g.reset(0, 0);
         }

@@ -47,6 +47,11 @@ pub(crate) fn sum_of_logs(x: &[f64]) -> f64 {
     x.chunks(2).map(|c| c.iter().product::<f64>().ln()).sum()
 }
 
+/// The error for a matrix that failed at a pivot.
+pub(crate) fn not_definite(what: &'static str, pivot: usize, jitter: f64) -> Error {
+    Error::NotPositiveDefinite { what, layer: None, output: None, pivot, jitter }
+}
+
 /// How often the jitter may be raised tenfold before a matrix is given up.
 const MAX_RAISES: usize = 6;
 
@@ -87,7 +92,7 @@ impl Cholesky {
             match certain {
                 Ok(()) => return Ok(()),
                 Err(pivot) if self.raises == MAX_RAISES || !amount.is_finite() => {
-                    return Err(Error::NotPositiveDefinite { what, layer: None, output: None, pivot, jitter: amount });
+                    return Err(not_definite(what, pivot, amount));
                 }
                 Err(_) => {
                     self.jitter = self.jitter.raised();
@@ -102,6 +107,7 @@ impl Cholesky {
     /// ```text
     /// tr (L Lᵀ)⁻¹ · M ε max_i k_ii < 1          the trace is at least 1/λ_min, M ε max k_ii what rounding may add to λ_min
     /// ```
+    /// An inverse that is not finite has no such trace.
     fn is_certain(&self, k: &Mat) -> bool {
         let m = k.rows();
         let largest = (0..m).map(|i| k[(i, i)]).fold(0.0, f64::max);
@@ -124,22 +130,24 @@ impl Cholesky {
     /// # Errors
     /// [`Error::NotPositiveDefinite`] naming `what`.
     pub fn refill_shifted(&mut self, k: &Mat, scale: f64, shift: f64, what: &'static str) -> Result<()> {
-        (self.jitter, self.raises) = (Jitter::Absolute(0.0), 0);
-        self.factor(k, scale, shift).map_err(|pivot| Error::NotPositiveDefinite {
-            what,
-            layer: None,
-            output: None,
-            pivot,
-            jitter: 0.0,
-        })
+        self.refill_unchecked(k, scale, shift, what)?;
+        if all_finite(self.l_inv.as_slice()) { Ok(()) } else { Err(not_definite(what, k.rows(), 0.0)) }
     }
 
-    /// One attempt; `Err` holds the first pivot that failed.
+    /// The same for a caller that will see whether the inverse has overflowed.
+    ///
+    /// # Errors
+    /// As [`Cholesky::refill_shifted`].
+    pub(crate) fn refill_unchecked(&mut self, k: &Mat, scale: f64, shift: f64, what: &'static str) -> Result<()> {
+        (self.jitter, self.raises) = (Jitter::Absolute(0.0), 0);
+        self.factor(k, scale, shift).map_err(|pivot| not_definite(what, pivot, 0.0))
+    }
+
+    /// One attempt; `Err` holds the first pivot that failed. The inverse may have overflowed.
     fn factor(&mut self, k: &Mat, scale: f64, shift: f64) -> std::result::Result<(), usize> {
-        let m = k.rows();
         cholesky_upper(k, scale, shift, &mut self.u, &mut self.inv_diag)?;
         solve_lower(&self.u, &self.inv_diag, Right::Identity, &mut self.l_inv);
-        if all_finite(self.l_inv.as_slice()) { Ok(()) } else { Err(m) }
+        Ok(())
     }
 
     /// L, copied.
@@ -194,14 +202,16 @@ impl Cholesky {
         let (mut phi, mut k_bar) = (Mat::default(), Mat::default());
         product(&mut phi, false, Left::transposed(&l, Part::Upper), (&lower, Part::Lower), Part::Full);
         self.adjoint_whitened(&mut phi, &mut Mat::default(), &mut k_bar);
+        symmetrise(&mut k_bar);
         k_bar
     }
 
-    /// The same from Φ = LᵀL̄, whose lower triangle is read; `phi` and `half` are destroyed.
+    /// The same from Φ = LᵀL̄, whose lower triangle is read, but not symmetric: Y of
     ///
     /// ```text
     /// K̄ = ½ (Y + Yᵀ),   Y = L⁻ᵀ Φ L⁻¹,   Φ = lower triangle of LᵀL̄ with its diagonal halved
     /// ```
+    /// `phi` and `half` are destroyed.
     /// A jitter that scales with the diagonal of K passes its share on.
     /// Reference: Murray (2016), Differentiation of the Cholesky decomposition, eq. 10.
     pub fn adjoint_whitened(&self, phi: &mut Mat, half: &mut Mat, k_bar: &mut Mat) {
@@ -210,7 +220,6 @@ impl Cholesky {
         clear_above(phi);
         product(half, false, Left::plain(phi, Part::Lower), (&self.l_inv, Part::Lower), Part::Full);
         product(k_bar, false, Left::transposed(&self.l_inv, Part::Upper), (half, Part::Lower), Part::Full);
-        symmetrise(k_bar);
         if let Jitter::Relative(e) = self.jitter {
             let share = e * (0..m).map(|i| k_bar[(i, i)]).sum::<f64>() / m as f64;
             for i in 0..m {

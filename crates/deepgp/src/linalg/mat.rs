@@ -1,8 +1,9 @@
 //! A dense row-major matrix: the one container for tables and matrices in this crate.
 
+use super::rows::scale_rows;
 use super::transpose::transpose_into;
 use crate::error::{Error, Result};
-use crate::simd::{Aligned, wide};
+use crate::simd::Aligned;
 use std::ops::{Index, IndexMut};
 
 /// Dense `rows × cols` matrix of `f64`, row by row in one allocation, which begins at a cache line unless it came from elsewhere.
@@ -189,16 +190,15 @@ impl Mat {
         (self.rows, self.cols) = (rows, cols);
     }
 
-    /// Appends a row of `cols` zeros and returns it; a matrix without rows takes that width.
+    /// Appends a row; a matrix without rows takes its width.
     ///
     /// # Panics
     /// If there are rows of another width.
-    pub fn push_row(&mut self, cols: usize) -> &mut [f64] {
-        assert!(self.rows == 0 || self.cols == cols, "a row of {cols} does not fit {} columns", self.cols);
-        self.cols = cols;
+    pub fn push_row(&mut self, row: &[f64]) {
+        assert!(self.rows == 0 || self.cols == row.len(), "{} numbers do not fit {} columns", row.len(), self.cols);
+        self.cols = row.len();
         self.rows += 1;
-        self.data.extend_to(area(self.rows, cols));
-        self.row_mut(self.rows - 1)
+        self.data.extend_from_slice(row);
     }
 
     /// Sets every entry to zero.
@@ -233,31 +233,10 @@ impl Mat {
         crate::simd::axpy(scale, &other.data, &mut self.data);
     }
 
-    /// `self += diag(weight) · other`: every row of `other` times its weight.
-    ///
-    /// # Panics
-    /// If the shapes differ.
-    pub fn add_scaled_rows(&mut self, other: &Mat, weight: impl Fn(usize) -> f64) {
-        assert_eq!((self.rows, self.cols), (other.rows, other.cols), "shapes must agree");
-        let rows = self.data.chunks_exact_mut(self.cols.max(1)).zip(other.data.chunks_exact(self.cols.max(1)));
-        wide(|| {
-            for (n, (mine, theirs)) in rows.enumerate() {
-                let weight = weight(n);
-                mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += weight * theirs);
-            }
-        });
-    }
-
-    /// Becomes `diag(weight) · other`, keeping its allocation.
+    /// Becomes `diag(weight) · other`, every row of `other` times its weight, keeping its allocation.
     pub fn set_scaled_rows(&mut self, other: &Mat, weight: impl Fn(usize) -> f64) {
         self.reshape(other.rows, other.cols);
-        let rows = self.data.chunks_exact_mut(self.cols.max(1)).zip(other.data.chunks_exact(self.cols.max(1)));
-        wide(|| {
-            for (n, (mine, theirs)) in rows.enumerate() {
-                let weight = weight(n);
-                mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = weight * theirs);
-            }
-        });
+        scale_rows(other, weight, self);
     }
 
     /// Checks that there is at least one row and column and that every entry is finite.

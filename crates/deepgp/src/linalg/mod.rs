@@ -12,12 +12,13 @@ pub mod transpose;
 pub mod tri;
 
 pub use crate::simd::{axpy, dot, sum};
-pub(crate) use chol::sum_of_logs;
 pub use chol::{Cholesky, Jitter};
+pub(crate) use chol::{not_definite, sum_of_logs};
 pub use dense::{Op, mul, symmetric_eigen};
 pub use hermite::GaussHermite;
 pub use mat::Mat;
-pub use rows::{mul_lower_transposed, mul_symmetric, mul_vec, row_dots};
+pub(crate) use rows::mix_rows;
+pub use rows::{add_rows, mul_lower_transposed, mul_symmetric, mul_vec, row_dots};
 
 /// Matrices for the tests of products and factorisations.
 #[cfg(test)]

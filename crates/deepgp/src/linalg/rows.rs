@@ -1,4 +1,4 @@
-//! Products of a matrix with a vector: dot products of many rows at a time, and sums of rows.
+//! A matrix and a number per row or column: dot products of many rows at a time, sums of rows, multiples of rows.
 
 use super::Mat;
 use super::product::Part;
@@ -43,20 +43,32 @@ pub fn mul_symmetric(a: &Mat, x: &[f64], out: &mut [f64]) {
     row_sum(a, Part::Full, x, out);
 }
 
+/// `out += Σ_i a_i` over the rows of A.
+///
+/// # Panics
+/// If the sizes do not fit.
+pub fn add_rows(a: &Mat, out: &mut [f64]) {
+    assert_eq!(a.cols(), out.len(), "sizes must agree");
+    let (size, x) = ((a.rows(), a.cols()), None);
+    // SAFETY: the pointers cover as many numbers, as just checked.
+    unsafe { run(RowSum { size, part: Part::Full, a: a.as_slice().as_ptr(), x, out: out.as_mut_ptr() }) }
+}
+
 /// `out = Aᵀ x` for a square A with entries in `part`, all of it or the lower triangle.
 fn row_sum(a: &Mat, part: Part, x: &[f64], out: &mut [f64]) {
     let m = a.rows();
     assert_eq!((m, m, m), (a.cols(), x.len(), out.len()), "sizes must agree");
+    let (size, x) = ((m, m), Some(x.as_ptr()));
     // SAFETY: the pointers cover M × M and M numbers, as just checked.
-    unsafe { run(RowSum { m, part, a: a.as_slice().as_ptr(), x: x.as_ptr(), out: out.as_mut_ptr() }) }
+    unsafe { run(RowSum { size, part, a: a.as_slice().as_ptr(), x, out: out.as_mut_ptr() }) }
 }
 
-/// The sum of the rows of a square matrix or a lower triangle, each times its number.
+/// The sum of the rows of a matrix or a lower triangle, each times its number; without numbers, their sum added to what is there.
 struct RowSum {
-    m: usize,
+    size: (usize, usize),
     part: Part,
     a: *const f64,
-    x: *const f64,
+    x: Option<*const f64>,
     out: *mut f64,
 }
 
@@ -67,20 +79,30 @@ impl RowSum {
     /// C vectors of the result from column `j` on, of which the last has `tail` lanes (0: all).
     #[inline(always)]
     unsafe fn columns<L: Lanes, const C: usize>(&self, j: usize, tail: usize) {
+        let (rows, cols) = self.size;
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut acc = [L::splat(0.0); C];
-            let first = if self.part == Part::Lower { j } else { 0 };
-            for k in first..self.m {
-                let (row, x) = (self.a.add(k * self.m + j), L::splat(*self.x.add(k)));
+            let load = |c: usize, at: *const f64| {
+                if c + 1 == C && tail > 0 { L::load_part(at.add(c * L::N), tail) } else { L::load(at.add(c * L::N)) }
+            };
+            let (mut acc, out) = ([L::splat(0.0); C], self.out.add(j));
+            if self.x.is_none() {
                 for (c, acc) in acc.iter_mut().enumerate() {
-                    let at = row.add(c * L::N);
-                    let a = if c + 1 == C && tail > 0 { L::load_part(at, tail) } else { L::load(at) };
-                    *acc = L::mul_add(x, a, *acc);
+                    *acc = load(c, out);
+                }
+            }
+            let first = if self.part == Part::Lower { j } else { 0 };
+            for k in first..rows {
+                let row = self.a.add(k * cols + j);
+                for (c, acc) in acc.iter_mut().enumerate() {
+                    *acc = match self.x {
+                        Some(x) => L::mul_add(L::splat(*x.add(k)), load(c, row), *acc),
+                        None => L::add(load(c, row), *acc),
+                    };
                 }
             }
             for (c, acc) in acc.into_iter().enumerate() {
-                let at = self.out.add(j + c * L::N);
+                let at = out.add(c * L::N);
                 if c + 1 == C && tail > 0 { L::store_part(at, acc, tail) } else { L::store(at, acc) }
             }
         }
@@ -92,8 +114,9 @@ impl Job for RowSum {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        for j in (0..self.m).step_by(VECTORS * L::N) {
-            let left = (self.m - j).min(VECTORS * L::N);
+        let cols = self.size.1;
+        for j in (0..cols).step_by(VECTORS * L::N) {
+            let left = (cols - j).min(VECTORS * L::N);
             // SAFETY: passed on to the caller.
             unsafe {
                 match left.div_ceil(L::N) {
@@ -151,10 +174,148 @@ impl Job for RowDots<'_> {
     }
 }
 
+/// `to = diag(weight) · from`.
+///
+/// # Panics
+/// If the shapes differ.
+pub(super) fn scale_rows(from: &Mat, weight: impl Fn(usize) -> f64, to: &mut Mat) {
+    let (rows, cols) = (from.rows(), from.cols());
+    assert_eq!((rows, cols), (to.rows(), to.cols()), "shapes must agree");
+    let (from, to) = (from.as_slice().as_ptr(), to.as_mut_slice().as_mut_ptr());
+    // SAFETY: the pointers cover rows × cols numbers.
+    unsafe { run(ScaledRows { rows, cols, from, weight, to }) }
+}
+
+/// `out_n = Σ_d a_nd v_d + weight(n, d) b_d,n`: of D vectors (rows of V) and the n-th rows of D matrices, for A with D columns.
+///
+/// # Panics
+/// If the sizes do not fit.
+pub(crate) fn mix_rows(a: &Mat, v: &Mat, b: &[Mat], weight: impl Fn(usize, usize) -> f64, out: &mut Mat) {
+    let (rows, cols) = (a.rows(), v.cols());
+    assert_eq!((a.cols(), v.rows()), (b.len(), b.len()), "sizes must agree");
+    assert!(b.iter().all(|b| (b.rows(), b.cols()) == (rows, cols)), "sizes must agree");
+    out.reshape(rows, cols);
+    let out = out.as_mut_slice().as_mut_ptr();
+    // SAFETY: the pointer covers rows × cols numbers, as do all of `b`, and `v` as many columns.
+    unsafe { run(MixedRows { a, v, b, weight, out }) }
+}
+
+struct MixedRows<'a, F> {
+    a: &'a Mat,
+    v: &'a Mat,
+    b: &'a [Mat],
+    weight: F,
+    out: *mut f64,
+}
+
+impl<F: Fn(usize, usize) -> f64> MixedRows<'_, F> {
+    /// `n` or, if there are more, N numbers of row `i` from column `j` on, for two terms d or one.
+    #[inline(always)]
+    unsafe fn columns<L: Lanes, const D: usize>(
+        &self,
+        d: usize,
+        weights: [(f64, f64); D],
+        i: usize,
+        j: usize,
+        n: usize,
+    ) {
+        let cols = self.v.cols();
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let out = self.out.add(i * cols + j);
+            let mut sum = L::splat(0.0);
+            if d > 0 {
+                sum = if n < L::N { L::load_part(out, n) } else { L::load(out) };
+            }
+            for k in 0..D {
+                let (v, b) = (self.v.as_slice().as_ptr().add((d + k) * cols + j), self.b[d + k].as_slice().as_ptr());
+                let b = b.add(i * cols + j);
+                let (v, b) = if n < L::N { (L::load_part(v, n), L::load_part(b, n)) } else { (L::load(v), L::load(b)) };
+                let (of_v, of_b) = weights[k];
+                sum = L::mul_add(L::splat(of_v), v, L::mul_add(L::splat(of_b), b, sum));
+            }
+            if n < L::N { L::store_part(out, sum, n) } else { L::store(out, sum) }
+        }
+    }
+}
+
+impl<F: Fn(usize, usize) -> f64> Job for MixedRows<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let cols = self.v.cols();
+        for i in 0..self.a.rows() {
+            for d in (0..self.b.len()).step_by(2) {
+                let of = |d: usize| (self.a[(i, d)], (self.weight)(i, d));
+                let (first, second) = (of(d), (d + 1 < self.b.len()).then(|| of(d + 1)));
+                for j in (0..cols).step_by(L::N) {
+                    // SAFETY: passed on to the caller.
+                    unsafe {
+                        match second {
+                            Some(second) => self.columns::<L, 2>(d, [first, second], i, j, cols - j),
+                            None => self.columns::<L, 1>(d, [first], i, j, cols - j),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct ScaledRows<F> {
+    rows: usize,
+    cols: usize,
+    from: *const f64,
+    weight: F,
+    to: *mut f64,
+}
+
+impl<F: Fn(usize) -> f64> Job for ScaledRows<F> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        for i in 0..self.rows {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let (from, to) = (self.from.add(i * self.cols), self.to.add(i * self.cols));
+                let weight = L::splat((self.weight)(i));
+                let mut j = 0;
+                while j + L::N <= self.cols {
+                    L::store(to.add(j), L::mul(weight, L::load(from.add(j))));
+                    j += L::N;
+                }
+                let left = self.cols - j;
+                if left > 0 {
+                    L::store_part(to.add(j), L::mul(weight, L::load_part(from.add(j), left)), left);
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::test_matrices::{largest_difference, pseudo_random};
     use super::*;
     use crate::simd::forced::on_each;
+
+    #[test]
+    fn mixtures_of_rows_on_every_instruction_set() {
+        on_each(|isa| {
+            for (rows, cols, terms) in [(1, 1, 1), (3, 5, 2), (4, 8, 3), (9, 17, 1), (5, 50, 4)] {
+                let (a, v) = (pseudo_random(rows, terms, 1), pseudo_random(terms, cols, 2));
+                let b: Vec<Mat> = (0..terms).map(|d| pseudo_random(rows, cols, 3 + d as u64)).collect();
+                let (weight, mut found) = (|n: usize, d: usize| (n as f64 - d as f64).cos(), Mat::default());
+                mix_rows(&a, &v, &b, weight, &mut found);
+                let expected = Mat::from_fn(rows, cols, |n, j| {
+                    (0..terms).map(|d| a[(n, d)] * v[(d, j)] + weight(n, d) * b[d][(n, j)]).sum()
+                });
+                assert!(largest_difference(&found, &expected) < 1e-14, "{isa:?} {rows} × {cols}, {terms} terms");
+            }
+        });
+    }
 
     #[test]
     fn products_of_rows_on_every_instruction_set() {
@@ -183,6 +344,16 @@ mod tests {
                             assert!((sums[j] - expected).abs() < 1e-13, "{isa:?} {rows}");
                         }
                     }
+                    let mut sums = x.clone();
+                    add_rows(&a, &mut sums);
+                    for j in 0..cols {
+                        let expected = x[j] + a.column(j).iter().sum::<f64>();
+                        assert!((sums[j] - expected).abs() < 1e-13, "{isa:?} {rows} × {cols}");
+                    }
+                    let (weight, mut scaled) = (|i: usize| (i as f64).cos(), Mat::default());
+                    scaled.set_scaled_rows(&a, weight);
+                    let expected = Mat::from_fn(rows, cols, |i, j| weight(i) * a[(i, j)]);
+                    assert_eq!(scaled, expected, "{isa:?} {rows} × {cols}");
                     row_dots(&a, &a, &mut found);
                     for i in 0..rows {
                         let expected: f64 = a.row(i).iter().map(|a| a * a).sum();

@@ -32,7 +32,34 @@ pub fn transpose_into(from: &Mat, to: &mut Mat) {
     to.reshape(cols, rows);
     let (from, to) = (from.as_slice().as_ptr(), to.as_mut_slice().as_mut_ptr());
     // SAFETY: both pointers cover rows × cols numbers.
-    unsafe { run(Transpose { from, to, rows, cols }) }
+    unsafe { run(Transpose { from, part: Part::Full, to, stride: rows, rows, cols }) }
+}
+
+/// The same into rows of `stride` numbers, of which those beyond the matrix are left as they are.
+///
+/// # Panics
+/// If there are too few of them.
+pub(crate) fn transpose_rows_into(from: &Mat, to: &mut [f64], stride: usize) {
+    let (rows, cols) = (from.rows(), from.cols());
+    assert!(rows <= stride && cols * stride <= to.len(), "room for the transpose");
+    let (from, to) = (from.as_slice().as_ptr(), to.as_mut_ptr());
+    // SAFETY: the pointers cover rows of numbers, as just checked.
+    unsafe { run(Transpose { from, part: Part::Full, to, stride, rows, cols }) }
+}
+
+/// The same for a square matrix with zeros above its diagonal; `to` must have zeros below its own, or another shape.
+///
+/// # Panics
+/// If the matrix is not square.
+pub fn transpose_lower_into(from: &Mat, to: &mut Mat) {
+    let m = from.rows();
+    assert_eq!(m, from.cols(), "the matrix must be square");
+    if (to.rows(), to.cols()) != (m, m) {
+        to.reset(m, m);
+    }
+    let (from, to) = (from.as_slice().as_ptr(), to.as_mut_slice().as_mut_ptr());
+    // SAFETY: both pointers cover M × M numbers.
+    unsafe { run(Transpose { from, part: Part::Lower, to, stride: m, rows: m, cols: m }) }
 }
 
 /// Where blocks of `lanes` begin that cover `n` ≥ `lanes` rows or columns: the last overlaps the one before it rather than
@@ -178,7 +205,11 @@ impl Job for Symmetrise {
 
 struct Transpose {
     from: *const f64,
+    /// Where there are entries: everywhere, or in the lower triangle.
+    part: Part,
     to: *mut f64,
+    /// From one row of the transpose to the next.
+    stride: usize,
     rows: usize,
     cols: usize,
 }
@@ -188,18 +219,19 @@ impl Job for Transpose {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let Self { from, to, rows, cols } = self;
+        let Self { from, part, to, stride, rows, cols } = self;
         // SAFETY: passed on to the caller.
         unsafe {
             if rows.min(cols) < L::N {
                 for i in 0..rows {
-                    (0..cols).for_each(|j| *to.add(j * rows + i) = *from.add(i * cols + j));
+                    (0..cols).for_each(|j| *to.add(j * stride + i) = *from.add(i * cols + j));
                 }
                 return;
             }
             for i in starts(rows, L::N) {
-                for j in starts(cols, L::N) {
-                    L::transpose(from.add(i * cols + j), cols, to.add(j * rows + i), rows);
+                let end = if part == Part::Lower { i + L::N } else { cols };
+                for j in starts(cols, L::N).take_while(|j| *j < end) {
+                    L::transpose(from.add(i * cols + j), cols, to.add(j * stride + i), stride);
                 }
             }
         }
@@ -222,6 +254,22 @@ mod tests {
                 let (from, mut to) = (numbered(rows, cols), Mat::default());
                 transpose_into(&from, &mut to);
                 assert_eq!(to, Mat::from_fn(cols, rows, |i, j| from[(j, i)]), "{isa:?} {rows} × {cols}");
+                let mut wide = Mat::from_fn(cols, rows + 3, |_, _| -1.0);
+                transpose_rows_into(&from, wide.as_mut_slice(), rows + 3);
+                let expected = Mat::from_fn(cols, rows + 3, |i, j| if j < rows { from[(j, i)] } else { -1.0 });
+                assert_eq!(wide, expected, "{isa:?} {rows} × {cols}");
+            }
+        });
+    }
+
+    #[test]
+    fn transposes_of_triangles_on_every_instruction_set() {
+        on_each(|isa| {
+            let mut to = Mat::default();
+            for m in [1, 3, 7, 8, 9, 11, 16, 20, 50, 50] {
+                let from = Mat::from_fn(m, m, |i, j| if j <= i { (100 * i + j) as f64 } else { 0.0 });
+                transpose_lower_into(&from, &mut to);
+                assert_eq!(to, Mat::from_fn(m, m, |i, j| from[(j, i)]), "{isa:?} {m}");
             }
         });
     }

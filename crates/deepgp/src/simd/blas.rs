@@ -29,6 +29,13 @@ pub fn combine(a: f64, x: &[f64], b: f64, y: &[f64], out: &mut [f64]) {
     unsafe { run(Combine { a, x: x.as_ptr(), b, y: y.as_ptr(), out: out.as_mut_ptr(), n }) }
 }
 
+/// `y_i ← y_i x_i` as far as both reach; returns Σ of these.
+pub(crate) fn multiply(y: &mut [f64], x: &[f64]) -> f64 {
+    let n = x.len().min(y.len());
+    // SAFETY: both slices hold n numbers.
+    unsafe { run(Multiply { y: y.as_mut_ptr(), x: x.as_ptr(), n }) }
+}
+
 /// Whether no entry is NaN or infinite.
 pub fn all_finite(a: &[f64]) -> bool {
     // The exponent bits of NaN and infinity are all set; no early exit, so that the loop vectorises.
@@ -144,6 +151,39 @@ impl Job for Combine {
     }
 }
 
+struct Multiply {
+    y: *mut f64,
+    x: *const f64,
+    n: usize,
+}
+
+impl Job for Multiply {
+    type Output = f64;
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> f64 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut sums = [L::splat(0.0); 4];
+            for (k, i) in (0..self.n).step_by(L::N).enumerate() {
+                let (y, x, left) = (self.y.add(i), self.x.add(i), self.n - i);
+                let term = if left < L::N {
+                    L::mul(L::load_part(y, left), L::load_part(x, left))
+                } else {
+                    L::mul(L::load(y), L::load(x))
+                };
+                if left < L::N {
+                    L::store_part(y, term, left)
+                } else {
+                    L::store(y, term)
+                }
+                sums[k % 4] = L::add(sums[k % 4], term);
+            }
+            L::sum(L::add(L::add(sums[0], sums[1]), L::add(sums[2], sums[3])))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +208,11 @@ mod tests {
                 for i in 0..n {
                     assert!((y[i] - (b[i] + 0.3 * a[i])).abs() < 1e-15, "{isa:?} {n} {i}");
                 }
+                let mut product = b.clone();
+                // SAFETY: as above.
+                let found = unsafe { run_on(isa, Multiply { y: product.as_mut_ptr(), x: a.as_ptr(), n }) };
+                assert!((found - plain).abs() < 1e-13, "{isa:?} {n}");
+                assert!(product.iter().zip(a.iter().zip(&b)).all(|(found, (a, b))| *found == a * b), "{isa:?} {n}");
                 let job = Combine { a: 0.3, x: a.as_ptr(), b: -2.0, y: b.as_ptr(), out: y.as_mut_ptr(), n };
                 // SAFETY: as above.
                 unsafe { run_on(isa, job) };

@@ -16,6 +16,7 @@ pub(crate) mod forced;
 mod portable;
 
 pub(crate) use aligned::Aligned;
+pub(crate) use blas::multiply;
 pub use blas::{all_finite, axpy, combine, dot, sum};
 pub use exp::{exp_in_place, exp_in_place_on, exp_into};
 
@@ -97,6 +98,7 @@ pub enum Isa {
 
 impl Isa {
     /// The widest one that this processor has.
+    #[inline]
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {

@@ -68,9 +68,10 @@ pub(super) struct Pack {
 pub(super) fn shape(law: &Eq, pack: &mut Pack, (mean, var): (&Mat, &Mat)) {
     let Pack { first, points, walk, widths, peak1, peak2, .. } = pack;
     let point: [usize; PAD] = std::array::from_fn(|lane| *first + (lane / walk.s).min(*points - 1));
-    (*peak1, *peak2) = ([1.0; PAD], [1.0; PAD]);
+    (*peak1, *peak2) = ([law.signal_var; PAD], [1.0; PAD]);
+    let root = (2.0 * LN_2).sqrt();
     for (q, (width, l)) in widths.iter_mut().zip(&law.lengthscale).enumerate() {
-        let l2 = l * l;
+        let (l2, of_peak) = (l * l, l * root);
         for lane in 0..PAD {
             width.mean[lane] = mean[(point[lane], q)];
             width.var[lane] = var[(point[lane], q)];
@@ -83,15 +84,12 @@ pub(super) fn shape(law: &Eq, pack: &mut Pack, (mean, var): (&Mat, &Mat)) {
             width.inverse_e[lane] = inverse_e;
             width.kappa_c[lane] = (0.5 * LOG2_E * inverse_c).sqrt();
             width.kappa[lane] = (0.5 * LOG2_E * inverse_e).sqrt();
-            width.stretch[lane] = (2.0 * LN_2 * e).sqrt();
+            // Roots are dear: 1/κ = 2κe/log₂e, and √(ℓ²/e) = ℓκ √(2/log₂e).
+            width.stretch[lane] = width.kappa[lane] * (2.0 * LN_2 * e);
             width.ratio[lane] = v * inverse_c;
-            peak1[lane] *= l2 * inverse_c;
-            peak2[lane] *= l2 * inverse_e;
+            peak1[lane] *= of_peak * width.kappa_c[lane];
+            peak2[lane] *= of_peak * width.kappa[lane];
         }
-    }
-    for lane in 0..PAD {
-        peak1[lane] = law.signal_var * peak1[lane].sqrt();
-        peak2[lane] = peak2[lane].sqrt();
     }
 }
 

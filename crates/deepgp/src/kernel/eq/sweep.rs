@@ -29,7 +29,7 @@ use super::backward::{Finish, First, Gather, Pull, Scatter, Slopes, Turn};
 use super::forward::{Exponentials, Fill, FirstDots};
 use super::levers::Levers;
 use super::pack::{Pack, Width, points_in_a_vector, resolve, shape};
-use super::walk::{Length, Numbers, ROWS, Square, Walk};
+use super::walk::{Classes, HalfSum, Length, Numbers, ROWS, Square, Walk};
 use crate::kernel::group::Products;
 use crate::kernel::{Eq, PsiSums, PsiTables, row_len};
 use crate::linalg::Mat;
@@ -253,15 +253,10 @@ impl EqSweep {
         }
     }
 
-    /// Sum number `t` of the points of a pack, from its classes in order.
+    /// Sum number `t` of the points of a pack.
     fn dots_of(&self, t: usize, walk: Walk) -> [f64; PAD] {
-        let (lanes, mut totals) = (self.lanes, [0.0; PAD]);
-        for vector in self.dots[t * lanes * lanes..][..lanes * lanes / walk.s].chunks_exact(lanes) {
-            for (total, point) in totals.iter_mut().zip(vector.chunks_exact(walk.s)) {
-                point.iter().for_each(|term| *total += term);
-            }
-        }
-        totals
+        // SAFETY: the job has no pointers.
+        unsafe { run(Classes { sums: &self.dots[t * self.lanes * self.lanes..], s: walk.s }) }
     }
 
     /// Ψ₂ of a pack but for its factor, and half of ⟨B_d, Ψ₂⟩ into `dots`; and the products with F and Ψ₂, if they are taken at once.
@@ -285,10 +280,7 @@ impl EqSweep {
             [(sums.columns, m), (sums.rows, walk.rows())].into_iter().take(if walk.s == 1 { 1 } else { 2 })
         {
             // SAFETY: the first table has so many vectors.
-            let r = unsafe { std::slice::from_raw_parts(table, len * lanes) };
-            wide(|| {
-                r.chunks_exact(lanes).for_each(|r| self.dots.iter_mut().zip(r).for_each(|(dot, r)| *dot += 0.5 * r))
-            });
+            unsafe { run(HalfSum { table, len, out: &mut self.dots }) };
         }
     }
 

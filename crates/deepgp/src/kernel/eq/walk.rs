@@ -5,7 +5,7 @@
 
 use crate::kernel::row_len;
 use crate::linalg::Mat;
-use crate::simd::{Job, Lanes};
+use crate::simd::{Job, Lanes, PAD};
 use std::ops::Range;
 
 /// Rows of vectors that are taken together.
@@ -114,6 +114,62 @@ pub(super) unsafe fn add_to_class<L: Lanes>(sums: *mut f64, row: usize, s: usize
     unsafe {
         let at = sums.add(row % (L::N / s) * L::N);
         L::store(at, L::add(L::load(at), term));
+    }
+}
+
+/// What [`add_to_class`] has summed, class by class in order: a number a point.
+pub(super) struct Classes<'a> {
+    pub sums: &'a [f64],
+    pub s: usize,
+}
+
+impl Job for Classes<'_> {
+    type Output = [f64; PAD];
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> [f64; PAD] {
+        let mut totals = [0.0; PAD];
+        if self.s > 1 {
+            for vector in self.sums[..L::N * L::N / self.s].chunks_exact(L::N) {
+                for (total, point) in totals.iter_mut().zip(vector.chunks_exact(self.s)) {
+                    point.iter().for_each(|term| *total += term);
+                }
+            }
+            return totals;
+        }
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut total = L::splat(0.0);
+            for vector in self.sums[..L::N * L::N].chunks_exact(L::N) {
+                total = L::add(total, L::load(vector.as_ptr()));
+            }
+            L::store(totals.as_mut_ptr(), total);
+        }
+        totals
+    }
+}
+
+/// `out` += ½ Σ over the vectors of a table, lane by lane.
+pub(super) struct HalfSum<'a> {
+    pub table: *const f64,
+    pub len: usize,
+    pub out: &'a mut [f64],
+}
+
+impl Job for HalfSum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut sums = [L::splat(0.0); 2];
+            for v in 0..self.len {
+                sums[v % 2] = L::add(sums[v % 2], L::load(self.table.add(v * L::N)));
+            }
+            let out = self.out[..L::N].as_mut_ptr();
+            L::store(out, L::mul_add(L::splat(0.5), L::add(sums[0], sums[1]), L::load(out)));
+        }
     }
 }
 

@@ -1,0 +1,240 @@
+//! The vector code of `eq.rs` for K_zz and k_xz: from distances to values, and back from weights of pairs to points.
+
+use crate::kernel::row_len;
+use crate::linalg::Mat;
+use crate::linalg::product::Part;
+use crate::simd::{Job, Lanes, run};
+
+/// `out = 2^(2 pairs − constant)` in the upper triangle of an M × M matrix, for pairs in rows of [`row_len`].
+pub(super) struct Gram<'a> {
+    pub m: usize,
+    pub pairs: &'a [f64],
+    pub constant: f64,
+    pub out: &'a mut [f64],
+}
+
+impl Job for Gram<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let (m, row) = (self.m, row_len(self.m));
+        for (i, j) in (0..m).flat_map(|i| (i..m).step_by(L::N).map(move |j| (i, j))) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let t = L::load(self.pairs.as_ptr().add(i * row + j));
+                let value = L::exp2(L::mul_sub(L::splat(2.0), t, L::splat(self.constant)));
+                let out = self.out.as_mut_ptr().add(i * m + j);
+                if m - j < L::N { L::store_part(out, value, m - j) } else { L::store(out, value) }
+            }
+        }
+    }
+}
+
+/// `out = constant − Σ_q (p_iq − p_jq)²`, p = (z − z_0)/(unit · ℓ), for all pairs, or for i ≤ j at least, in rows of [`row_len`]. As seen
+/// from one of them, points far from zero lose nothing by being scaled before they are compared.
+pub(super) struct PairDistances<'a> {
+    pub m: usize,
+    pub points: &'a [f64],
+    pub lengthscale: &'a [f64],
+    pub unit: f64,
+    pub constant: f64,
+    pub wanted: Part,
+    /// p, as many numbers as `points`.
+    pub scaled: &'a mut [f64],
+    pub out: &'a mut [f64],
+}
+
+impl Job for PairDistances<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let row = row_len(self.m);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for (q, l) in self.lengthscale.iter().enumerate() {
+                let (z, p) = (self.points.as_ptr().add(q * row), self.scaled.as_mut_ptr().add(q * row));
+                let (origin, scale) = (L::splat(*z), L::splat(1.0 / (self.unit * l)));
+                for i in (0..self.m).step_by(L::N) {
+                    L::store(p.add(i), L::mul(scale, L::sub(L::load(z.add(i)), origin)));
+                }
+            }
+            for i in 0..self.m {
+                let first = if self.wanted == Part::Full { 0 } else { i / L::N * L::N };
+                for j in (first..self.m).step_by(L::N) {
+                    let mut exponent = L::splat(self.constant);
+                    for q in 0..self.lengthscale.len() {
+                        let p = self.scaled.as_ptr().add(q * row);
+                        let diff = L::sub(L::splat(*p.add(i)), L::load(p.add(j)));
+                        exponent = L::neg_mul_add(diff, diff, exponent);
+                    }
+                    L::store(self.out.as_mut_ptr().add(i * row + j), exponent);
+                }
+            }
+        }
+    }
+}
+
+/// The rows of `x` as seen from `origin`, and a column of ones. Differences do not depend on the origin, but sums of products
+/// cancel the less the closer it is.
+pub(super) fn see_from(origin: &[f64], x: &Mat, out: &mut Mat) {
+    let (rows, dim) = (x.rows(), origin.len());
+    assert_eq!(dim, x.cols(), "as many coordinates as the origin has");
+    out.reshape(rows, dim + 1);
+    let (x, out) = (x.as_slice().as_ptr(), out.as_mut_slice().as_mut_ptr());
+    // SAFETY: the pointers cover rows of D and of D + 1 numbers.
+    unsafe { run(Seen { rows, origin, x, out }) }
+}
+
+struct Seen<'a> {
+    rows: usize,
+    origin: &'a [f64],
+    x: *const f64,
+    out: *mut f64,
+}
+
+impl Job for Seen<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let dim = self.origin.len();
+        for q in (0..dim).step_by(L::N) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let origin = load::<L>(self.origin.as_ptr().add(q), dim - q);
+                for i in 0..self.rows {
+                    let seen = L::sub(load::<L>(self.x.add(i * dim + q), dim - q), origin);
+                    store::<L>(self.out.add(i * (dim + 1) + q), seen, dim - q);
+                }
+            }
+        }
+        for i in 0..self.rows {
+            // SAFETY: passed on to the caller.
+            unsafe { *self.out.add(i * (dim + 1) + dim) = 1.0 }
+        }
+    }
+}
+
+/// `w ← w ∘ k` entry by entry, with the sums of the rows.
+pub(super) fn weigh(w: &mut Mat, k: &Mat, row_sums: &mut Vec<f64>) {
+    let (rows, cols) = (w.rows(), w.cols());
+    assert_eq!((rows, cols), (k.rows(), k.cols()), "a weight for every value");
+    row_sums.resize(rows, 0.0);
+    let (w, k) = (w.as_mut_slice().as_mut_ptr(), k.as_slice().as_ptr());
+    // SAFETY: the pointers cover rows × cols numbers.
+    unsafe { run(Weigh { cols, w, k, row_sums }) }
+}
+
+struct Weigh<'a> {
+    cols: usize,
+    w: *mut f64,
+    k: *const f64,
+    row_sums: &'a mut [f64],
+}
+
+impl Job for Weigh<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let cols = self.cols;
+        for (block, sums) in self.row_sums.chunks_mut(4).enumerate() {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let mut acc = [L::splat(0.0); 4];
+                for (r, acc) in acc.iter_mut().enumerate().take(sums.len()) {
+                    let row = (4 * block + r) * cols;
+                    for j in (0..cols).step_by(L::N) {
+                        let (w, k) = (self.w.add(row + j), self.k.add(row + j));
+                        let weighed = L::mul(load::<L>(w, cols - j), load::<L>(k, cols - j));
+                        store::<L>(w, weighed, cols - j);
+                        *acc = L::add(*acc, weighed);
+                    }
+                }
+                sums.copy_from_slice(&L::sum4(acc)[..sums.len()]);
+            }
+        }
+    }
+}
+
+/// What weights of pairs pull inducing inputs by, from their moment (M × (D + 1)), whose last column is w:
+///
+/// ```text
+/// z̄_iq += scale (moment_iq − w_i z_iq)/ℓ_q²          sums_q += Σ_i z_iq (w_i z_iq − share · moment_iq)
+/// ```
+/// with z as `seen` from the first (M × (D + 1)) and 1/ℓ given.
+pub(super) fn pull(
+    seen: &Mat,
+    moment: &Mat,
+    (scale, share): (f64, f64),
+    inverse: &[f64],
+    z_bar: &mut Mat,
+    sums: &mut [f64],
+) {
+    let (m, dim) = (z_bar.rows(), z_bar.cols());
+    assert!(
+        (seen.rows(), seen.cols()) == (m, dim + 1)
+            && (moment.rows(), moment.cols()) == (m, dim + 1)
+            && (inverse.len(), sums.len()) == (dim, dim),
+        "sums of this layer"
+    );
+    let (seen, moment) = (seen.as_slice().as_ptr(), moment.as_slice().as_ptr());
+    let z_bar = z_bar.as_mut_slice().as_mut_ptr();
+    // SAFETY: the pointers cover M rows of D + 1 and of D numbers, as just checked.
+    unsafe { run(Pull { m, seen, moment, scale, share, inverse, z_bar, sums }) }
+}
+
+struct Pull<'a> {
+    m: usize,
+    seen: *const f64,
+    moment: *const f64,
+    scale: f64,
+    share: f64,
+    inverse: &'a [f64],
+    z_bar: *mut f64,
+    sums: &'a mut [f64],
+}
+
+impl Job for Pull<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let dim = self.inverse.len();
+        for q in (0..dim).step_by(L::N) {
+            let left = dim - q;
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let inverse = load::<L>(self.inverse.as_ptr().add(q), left);
+                let (scale, share) = (L::mul(L::splat(self.scale), L::mul(inverse, inverse)), L::splat(self.share));
+                let (sum_at, mut sum) = (self.sums.as_mut_ptr().add(q), L::splat(0.0));
+                for i in 0..self.m {
+                    let row = i * (dim + 1);
+                    let (z, moment) =
+                        (load::<L>(self.seen.add(row + q), left), load::<L>(self.moment.add(row + q), left));
+                    let weighted = L::mul(L::splat(*self.moment.add(row + dim)), z);
+                    let bar = self.z_bar.add(i * dim + q);
+                    store::<L>(bar, L::mul_add(L::sub(moment, weighted), scale, load::<L>(bar, left)), left);
+                    sum = L::mul_add(z, L::neg_mul_add(share, moment, weighted), sum);
+                }
+                store::<L>(sum_at, L::add(load::<L>(sum_at, left), sum), left);
+            }
+        }
+    }
+}
+
+/// The first N or fewer of `n` numbers, other lanes 0.
+#[inline(always)]
+unsafe fn load<L: Lanes>(p: *const f64, n: usize) -> L::V {
+    // SAFETY: passed on to the caller.
+    unsafe { if n < L::N { L::load_part(p, n) } else { L::load(p) } }
+}
+
+/// Writes the first N or fewer of `n` lanes.
+#[inline(always)]
+unsafe fn store<L: Lanes>(p: *mut f64, v: L::V, n: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe { if n < L::N { L::store_part(p, v, n) } else { L::store(p, v) } }
+}
