@@ -10,6 +10,7 @@ use crate::likelihood::{Observation, TiltedBar};
 use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::param::Parameters;
+use crate::simd::prefetch;
 use std::sync::{Mutex, PoisonError};
 
 /// Number of points in a block.
@@ -153,6 +154,14 @@ pub struct Pass<'a> {
     pub wanted: Wanted,
 }
 
+/// Asks for the data of a block of these rows, if there is one, which random rows of a large table would otherwise wait for.
+pub fn fetch_block(x: &Mat, y: &Mat, rows: &[usize], block: usize) {
+    for &row in rows.iter().skip(block * BLOCK).take(BLOCK) {
+        prefetch(x.row(row));
+        prefetch(y.row(row));
+    }
+}
+
 impl Pass<'_> {
     /// Sums over the given rows of `x`, `y`, into `sums`.
     pub fn run(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace, sums: &mut Sums) {
@@ -161,8 +170,10 @@ impl Pass<'_> {
         let work = |thread: usize, s: usize, slot: &mut Sums| {
             let mut worker = workers[thread].lock().unwrap_or_else(PoisonError::into_inner);
             slot.clear();
-            for rows in rows.chunks(BLOCK).skip(s).step_by(SLOTS) {
-                self.block(x, y, rows, &mut worker, slot);
+            for b in (s..rows.len().div_ceil(BLOCK)).step_by(SLOTS) {
+                // What comes next if this thread is alone.
+                fetch_block(x, y, rows, if (b + SLOTS) * BLOCK < rows.len() { b + SLOTS } else { s + 1 });
+                self.block(x, y, &rows[b * BLOCK..rows.len().min((b + 1) * BLOCK)], &mut worker, slot);
             }
         };
         match crew {

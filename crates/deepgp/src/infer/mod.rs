@@ -30,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::gauss::Factor;
 use crate::linalg::{Jitter, Mat};
 use crate::network::DeepGp;
+use crate::pass;
 use event::floor_events;
 use serde::{Deserialize, Serialize};
 
@@ -183,6 +184,7 @@ impl Inference {
     pub fn step(&self, model: &DeepGp, state: &mut State, batch: Batch<'_>, ws: &mut Workspace) -> Result<Step> {
         ws.check(model, &state.factors, batch)?;
         state.check(self.settings.engine, batch.n_data)?;
+        pass::fetch_block(batch.x, batch.y, batch.rows, 0);
         ws.context.refill(model, self.settings.jitter)?;
         let mut step = match self.settings.engine {
             Engine::Sep(site) => sep::step(self, site, model, state, batch, ws)?,

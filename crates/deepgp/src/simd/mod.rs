@@ -71,6 +71,21 @@ pub(crate) trait Lanes: Copy {
     unsafe fn exp2(v: Self::V) -> Self::V;
 }
 
+/// Says that these numbers will be wanted soon; where the processor cannot be told, nothing happens.
+pub(crate) fn prefetch(numbers: &[f64]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // A line from wherever in it numbers begin, and the one in which they end.
+        for number in numbers.iter().step_by(PAD).chain(numbers.last()) {
+            // SAFETY: a hint, which every processor of this kind takes, for an address inside the slice.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(number).cast()) }
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = numbers;
+}
+
 /// Numbers that the longest vector may read or write past the end of an array that has room for it.
 pub(crate) const PAD: usize = 8;
 
