@@ -166,11 +166,7 @@ impl Job for Substitution {
                 let found = L::splat(found);
                 for j in (i + 1..m).step_by(L::N) {
                     let (u, x, left) = (u.add(i * m + j), x.add(j), m - j);
-                    if left < L::N {
-                        L::store_part(x, L::neg_mul_add(found, L::load_part(u, left), L::load_part(x, left)), left);
-                    } else {
-                        L::store(x, L::neg_mul_add(found, L::load(u), L::load(x)));
-                    }
+                    L::store_some(x, L::neg_mul_add(found, L::load_some(u, left), L::load_some(x, left)), left);
                 }
             }
         }

@@ -162,10 +162,9 @@ impl Job for RowDots<'_> {
                 let mut acc = [L::splat(0.0); TOGETHER];
                 for j in columns.clone().step_by(L::N) {
                     let left = columns.end - j;
-                    let load = |p: *const f64| if left < L::N { L::load_part(p, left) } else { L::load(p) };
                     for (acc, row) in acc.iter_mut().zip(row) {
                         let (a, b) = (self.a.add(row * cols + j), self.b.add(row * self.b_stride + j));
-                        *acc = L::mul_add(load(a), load(b), *acc);
+                        *acc = L::mul_add(L::load_some(a, left), L::load_some(b, left), *acc);
                     }
                 }
                 out.copy_from_slice(&L::sum4(acc)[..out.len()]);
@@ -225,16 +224,16 @@ impl<F: Fn(usize, usize) -> f64> MixedRows<'_, F> {
             let out = self.out.add(i * cols + j);
             let mut sum = L::splat(0.0);
             if d > 0 {
-                sum = if n < L::N { L::load_part(out, n) } else { L::load(out) };
+                sum = L::load_some(out, n);
             }
             for k in 0..D {
                 let (v, b) = (self.v.as_slice().as_ptr().add((d + k) * cols + j), self.b[d + k].as_slice().as_ptr());
                 let b = b.add(i * cols + j);
-                let (v, b) = if n < L::N { (L::load_part(v, n), L::load_part(b, n)) } else { (L::load(v), L::load(b)) };
+                let (v, b) = (L::load_some(v, n), L::load_some(b, n));
                 let (of_v, of_b) = weights[k];
                 sum = L::mul_add(L::splat(of_v), v, L::mul_add(L::splat(of_b), b, sum));
             }
-            if n < L::N { L::store_part(out, sum, n) } else { L::store(out, sum) }
+            L::store_some(out, sum, n);
         }
     }
 }
@@ -281,14 +280,9 @@ impl<F: Fn(usize) -> f64> Job for ScaledRows<F> {
             unsafe {
                 let (from, to) = (self.from.add(i * self.cols), self.to.add(i * self.cols));
                 let weight = L::splat((self.weight)(i));
-                let mut j = 0;
-                while j + L::N <= self.cols {
-                    L::store(to.add(j), L::mul(weight, L::load(from.add(j))));
-                    j += L::N;
-                }
-                let left = self.cols - j;
-                if left > 0 {
-                    L::store_part(to.add(j), L::mul(weight, L::load_part(from.add(j), left)), left);
+                for j in (0..self.cols).step_by(L::N) {
+                    let left = self.cols - j;
+                    L::store_some(to.add(j), L::mul(weight, L::load_some(from.add(j), left)), left);
                 }
             }
         }

@@ -55,10 +55,10 @@ impl Reduce {
     unsafe fn term<L: Lanes>(&self, at: usize, acc: L::V, n: usize) -> L::V {
         // SAFETY: passed on to the caller.
         unsafe {
-            let load = |p: *const f64| if n < L::N { L::load_part(p, n) } else { L::load(p) };
+            let a = L::load_some(self.a.add(at), n);
             match self.b {
-                Some(b) => L::mul_add(load(self.a.add(at)), load(b.add(at)), acc),
-                None => L::add(load(self.a.add(at)), acc),
+                Some(b) => L::mul_add(a, L::load_some(b.add(at), n), acc),
+                None => L::add(a, acc),
             }
         }
     }
@@ -105,17 +105,9 @@ impl Job for Axpy {
         // SAFETY: passed on to the caller.
         unsafe {
             let s = L::splat(self.s);
-            let mut i = 0;
-            while i + L::N <= self.n {
-                let y = self.y.add(i);
-                L::store(y, L::mul_add(s, L::load(self.x.add(i)), L::load(y)));
-                i += L::N;
-            }
-            let left = self.n - i;
-            if left > 0 {
-                let y = self.y.add(i);
-                let sum = L::mul_add(s, L::load_part(self.x.add(i), left), L::load_part(y, left));
-                L::store_part(y, sum, left);
+            for i in (0..self.n).step_by(L::N) {
+                let (x, y, left) = (self.x.add(i), self.y.add(i), self.n - i);
+                L::store_some(y, L::mul_add(s, L::load_some(x, left), L::load_some(y, left)), left);
             }
         }
     }
@@ -140,12 +132,8 @@ impl Job for Combine {
             let (a, b) = (L::splat(self.a), L::splat(self.b));
             for i in (0..self.n).step_by(L::N) {
                 let (x, y, out, left) = (self.x.add(i), self.y.add(i), self.out.add(i), self.n - i);
-                if left < L::N {
-                    let by = L::mul(b, L::load_part(y, left));
-                    L::store_part(out, L::mul_add(a, L::load_part(x, left), by), left);
-                } else {
-                    L::store(out, L::mul_add(a, L::load(x), L::mul(b, L::load(y))));
-                }
+                let by = L::mul(b, L::load_some(y, left));
+                L::store_some(out, L::mul_add(a, L::load_some(x, left), by), left);
             }
         }
     }
@@ -167,16 +155,8 @@ impl Job for Multiply {
             let mut sums = [L::splat(0.0); 4];
             for (k, i) in (0..self.n).step_by(L::N).enumerate() {
                 let (y, x, left) = (self.y.add(i), self.x.add(i), self.n - i);
-                let term = if left < L::N {
-                    L::mul(L::load_part(y, left), L::load_part(x, left))
-                } else {
-                    L::mul(L::load(y), L::load(x))
-                };
-                if left < L::N {
-                    L::store_part(y, term, left)
-                } else {
-                    L::store(y, term)
-                }
+                let term = L::mul(L::load_some(y, left), L::load_some(x, left));
+                L::store_some(y, term, left);
                 sums[k % 4] = L::add(sums[k % 4], term);
             }
             L::sum(L::add(L::add(sums[0], sums[1]), L::add(sums[2], sums[3])))

@@ -40,6 +40,18 @@ pub(crate) trait Lanes: Copy {
     unsafe fn load_part(p: *const f64, n: usize) -> Self::V;
     /// The first `n` < N lanes to memory.
     unsafe fn store_part(p: *mut f64, v: Self::V, n: usize);
+    /// The first N or fewer of `n` numbers from memory, the other lanes 0.
+    #[inline(always)]
+    unsafe fn load_some(p: *const f64, n: usize) -> Self::V {
+        // SAFETY: passed on to the caller.
+        unsafe { if n < Self::N { Self::load_part(p, n) } else { Self::load(p) } }
+    }
+    /// The first N or fewer of `n` lanes to memory.
+    #[inline(always)]
+    unsafe fn store_some(p: *mut f64, v: Self::V, n: usize) {
+        // SAFETY: passed on to the caller.
+        unsafe { if n < Self::N { Self::store_part(p, v, n) } else { Self::store(p, v) } }
+    }
     /// Says that `vectors` vectors from here on, in one row, will be wanted soon.
     unsafe fn prefetch(p: *const f64, vectors: usize);
     /// a + b.

@@ -283,21 +283,6 @@ pub(super) struct Scatter {
     pub to: *mut f64,
 }
 
-impl Scatter {
-    /// The first N or fewer of `n` numbers.
-    #[inline(always)]
-    unsafe fn add<L: Lanes>(from: *const f64, to: *mut f64, n: usize) {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if n < L::N {
-                L::store_part(to, L::add(L::load_part(to, n), L::load_part(from, n)), n);
-            } else {
-                L::store(to, L::add(L::load(to), L::load(from)));
-            }
-        }
-    }
-}
-
 impl Job for Scatter {
     type Output = ();
 
@@ -312,7 +297,10 @@ impl Job for Scatter {
                 // SAFETY: passed on to the caller.
                 unsafe {
                     let to = self.to.add(j * m + first);
-                    (0..n).step_by(L::N).for_each(|k| Self::add::<L>(from.add(k), to.add(k), n - k));
+                    for k in (0..n).step_by(L::N) {
+                        let sum = L::add(L::load_some(to.add(k), n - k), L::load_some(from.add(k), n - k));
+                        L::store_some(to.add(k), sum, n - k);
+                    }
                     if rows * s > j - first {
                         *self.to.add(j * m + j) += *from.add(j - first);
                     }

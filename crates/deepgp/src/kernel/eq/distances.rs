@@ -25,7 +25,7 @@ impl Job for Gram<'_> {
                 let t = L::load(self.pairs.as_ptr().add(i * row + j));
                 let value = L::exp2(L::mul_sub(L::splat(2.0), t, L::splat(self.constant)));
                 let out = self.out.as_mut_ptr().add(i * m + j);
-                if m - j < L::N { L::store_part(out, value, m - j) } else { L::store(out, value) }
+                L::store_some(out, value, m - j);
             }
         }
     }
@@ -103,10 +103,10 @@ impl Job for Seen<'_> {
         for q in (0..dim).step_by(L::N) {
             // SAFETY: passed on to the caller.
             unsafe {
-                let origin = load::<L>(self.origin.as_ptr().add(q), dim - q);
+                let origin = L::load_some(self.origin.as_ptr().add(q), dim - q);
                 for i in 0..self.rows {
-                    let seen = L::sub(load::<L>(self.x.add(i * dim + q), dim - q), origin);
-                    store::<L>(self.out.add(i * (dim + 1) + q), seen, dim - q);
+                    let seen = L::sub(L::load_some(self.x.add(i * dim + q), dim - q), origin);
+                    L::store_some(self.out.add(i * (dim + 1) + q), seen, dim - q);
                 }
             }
         }
@@ -148,8 +148,8 @@ impl Job for Weigh<'_> {
                     let row = (4 * block + r) * cols;
                     for j in (0..cols).step_by(L::N) {
                         let (w, k) = (self.w.add(row + j), self.k.add(row + j));
-                        let weighed = L::mul(load::<L>(w, cols - j), load::<L>(k, cols - j));
-                        store::<L>(w, weighed, cols - j);
+                        let weighed = L::mul(L::load_some(w, cols - j), L::load_some(k, cols - j));
+                        L::store_some(w, weighed, cols - j);
                         *acc = L::add(*acc, weighed);
                     }
                 }
@@ -207,34 +207,20 @@ impl Job for Pull<'_> {
             let left = dim - q;
             // SAFETY: passed on to the caller.
             unsafe {
-                let inverse = load::<L>(self.inverse.as_ptr().add(q), left);
+                let inverse = L::load_some(self.inverse.as_ptr().add(q), left);
                 let (scale, share) = (L::mul(L::splat(self.scale), L::mul(inverse, inverse)), L::splat(self.share));
                 let (sum_at, mut sum) = (self.sums.as_mut_ptr().add(q), L::splat(0.0));
                 for i in 0..self.m {
                     let row = i * (dim + 1);
                     let (z, moment) =
-                        (load::<L>(self.seen.add(row + q), left), load::<L>(self.moment.add(row + q), left));
+                        (L::load_some(self.seen.add(row + q), left), L::load_some(self.moment.add(row + q), left));
                     let weighted = L::mul(L::splat(*self.moment.add(row + dim)), z);
                     let bar = self.z_bar.add(i * dim + q);
-                    store::<L>(bar, L::mul_add(L::sub(moment, weighted), scale, load::<L>(bar, left)), left);
+                    L::store_some(bar, L::mul_add(L::sub(moment, weighted), scale, L::load_some(bar, left)), left);
                     sum = L::mul_add(z, L::neg_mul_add(share, moment, weighted), sum);
                 }
-                store::<L>(sum_at, L::add(load::<L>(sum_at, left), sum), left);
+                L::store_some(sum_at, L::add(L::load_some(sum_at, left), sum), left);
             }
         }
     }
-}
-
-/// The first N or fewer of `n` numbers, other lanes 0.
-#[inline(always)]
-unsafe fn load<L: Lanes>(p: *const f64, n: usize) -> L::V {
-    // SAFETY: passed on to the caller.
-    unsafe { if n < L::N { L::load_part(p, n) } else { L::load(p) } }
-}
-
-/// Writes the first N or fewer of `n` lanes.
-#[inline(always)]
-unsafe fn store<L: Lanes>(p: *mut f64, v: L::V, n: usize) {
-    // SAFETY: passed on to the caller.
-    unsafe { if n < L::N { L::store_part(p, v, n) } else { L::store(p, v) } }
 }

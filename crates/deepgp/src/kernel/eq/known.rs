@@ -76,7 +76,7 @@ impl Known<'_> {
                 let left = self.m - i;
                 for (g, exponent) in exponent.into_iter().enumerate() {
                     let (at, value) = (self.out.add(g * self.m + i), L::exp2(exponent));
-                    if left < L::N { L::store_part(at, value, left) } else { L::store(at, value) }
+                    L::store_some(at, value, left);
                 }
             }
         }
