@@ -138,6 +138,7 @@ impl Projection {
                 wide(|| phi.as_mut_slice().iter_mut().for_each(|v| *v = -*v));
             }
             Second::Random { .. } => {
+                // Σ (S − I) S̄ first, then −2 of it less Σ μ μ̄ᵀ.
                 for (d, (excess, bar)) in self.excess.iter().zip(bars.iter()).enumerate() {
                     let (excess, cov_bar) = (Left::plain(excess, Part::Full), (&bar.cov, Part::Full));
                     product(phi, d > 0, excess, cov_bar, Part::Lower);

@@ -185,6 +185,33 @@ pub(super) fn scale_rows(from: &Mat, weight: impl Fn(usize) -> f64, to: &mut Mat
     unsafe { run(ScaledRows { rows, cols, from, weight, to }) }
 }
 
+struct ScaledRows<F> {
+    rows: usize,
+    cols: usize,
+    from: *const f64,
+    weight: F,
+    to: *mut f64,
+}
+
+impl<F: Fn(usize) -> f64> Job for ScaledRows<F> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        for i in 0..self.rows {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let (from, to) = (self.from.add(i * self.cols), self.to.add(i * self.cols));
+                let weight = L::splat((self.weight)(i));
+                for j in (0..self.cols).step_by(L::N) {
+                    let left = self.cols - j;
+                    L::store_some(to.add(j), L::mul(weight, L::load_some(from.add(j), left)), left);
+                }
+            }
+        }
+    }
+}
+
 /// `out_n = Σ_d a_nd v_d + weight(n, d) b_d,n`: of D vectors (rows of V) and the n-th rows of D matrices, for A with D columns.
 ///
 /// # Panics
@@ -256,33 +283,6 @@ impl<F: Fn(usize, usize) -> f64> Job for MixedRows<'_, F> {
                             None => self.columns::<L, 1>(d, [first], i, j, cols - j),
                         }
                     }
-                }
-            }
-        }
-    }
-}
-
-struct ScaledRows<F> {
-    rows: usize,
-    cols: usize,
-    from: *const f64,
-    weight: F,
-    to: *mut f64,
-}
-
-impl<F: Fn(usize) -> f64> Job for ScaledRows<F> {
-    type Output = ();
-
-    #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
-        for i in 0..self.rows {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let (from, to) = (self.from.add(i * self.cols), self.to.add(i * self.cols));
-                let weight = L::splat((self.weight)(i));
-                for j in (0..self.cols).step_by(L::N) {
-                    let left = self.cols - j;
-                    L::store_some(to.add(j), L::mul(weight, L::load_some(from.add(j), left)), left);
                 }
             }
         }

@@ -35,7 +35,7 @@ pub fn transpose_into(from: &Mat, to: &mut Mat) {
     unsafe { run(Transpose { from, part: Part::Full, to, stride: rows, rows, cols }) }
 }
 
-/// The same into rows of `stride` numbers, of which those beyond the matrix are left as they are.
+/// [`transpose_into`] rows of `stride` numbers, of which those beyond the matrix are left as they are.
 ///
 /// # Panics
 /// If there are too few of them.
@@ -47,7 +47,7 @@ pub(crate) fn transpose_rows_into(from: &Mat, to: &mut [f64], stride: usize) {
     unsafe { run(Transpose { from, part: Part::Full, to, stride, rows, cols }) }
 }
 
-/// The same for a square matrix with zeros above its diagonal; `to` must have zeros below its own, or another shape.
+/// `to = fromᵀ` for a square matrix with zeros above its diagonal; `to` must have zeros below its own, or another shape.
 ///
 /// # Panics
 /// If the matrix is not square.
