@@ -8,9 +8,8 @@
 //! The posterior is s = 1, the cavity of SEP is s = 1 − α/N: the same function.
 
 use crate::error::Result;
-use crate::linalg::factor::{cholesky_upper, solve_vector};
-use crate::linalg::product::Part;
-use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_vec, not_definite, sum_of_logs};
+use crate::linalg::factor::cholesky_solving;
+use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, not_definite, sum_of_logs};
 use crate::simd::combine;
 use serde::{Deserialize, Serialize};
 
@@ -58,14 +57,14 @@ impl Factor {
     /// `least_pivot` counts as a failure.
     pub fn log_partition(&self, least_pivot: f64, root: &mut PivotScratch) -> Result<f64> {
         let failed = |pivot| not_definite("I + Λ", pivot, 0.0);
-        cholesky_upper(&self.precision, 1.0, 1.0, &mut root.u, &mut root.inv_diag).map_err(failed)?;
-        if let Some(pivot) = root.inv_diag.iter().position(|inv| inv * inv * least_pivot > 1.0) {
+        let PivotScratch { u, inv_diag, half } = root;
+        half.clone_from(&self.linear);
+        cholesky_solving(&self.precision, 1.0, 1.0, u, inv_diag, Some(half)).map_err(failed)?;
+        if let Some(pivot) = inv_diag.iter().position(|inv| inv * inv * least_pivot > 1.0) {
             return Err(failed(pivot));
         }
         // φ = −½ log|P| + ½ |C⁻¹η|², P = C Cᵀ = UᵀU
-        root.half.clone_from(&self.linear);
-        solve_vector(&root.u, &root.inv_diag, &mut root.half);
-        Ok(0.5 * dot(&root.half, &root.half) + sum_of_logs(&root.inv_diag))
+        Ok(0.5 * dot(half, half) + sum_of_logs(inv_diag))
     }
 
     /// Moments of prior × factorˢ.
@@ -119,18 +118,16 @@ impl Moments {
     /// # Errors
     /// As [`Factor::moments`].
     pub fn refill(&mut self, factor: &Factor, share: f64) -> Result<()> {
-        self.precision.refill_unchecked(&factor.precision, share, 1.0, "I + Λ")?;
-        let (c_inv, m) = (self.precision.l_inv(), factor.linear.len());
         // w = C⁻¹ s η,   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw
-        self.half_mean.resize(m, 0.0);
-        mul_vec(c_inv, Part::Lower, &factor.linear, &mut self.half_mean);
-        // An entry of C⁻¹ that is not finite leaves its row's product so, whatever it is multiplied by.
-        if let Some(pivot) = self.half_mean.iter().position(|w| !w.is_finite()) {
+        self.half_mean.clear();
+        self.half_mean.extend(factor.linear.iter().map(|eta| share * eta));
+        self.precision.refill_solving(&factor.precision, share, 1.0, &mut self.half_mean, "I + Λ")?;
+        self.mean.resize(factor.linear.len(), 0.0);
+        mul_lower_transposed(self.precision.l_inv(), &self.half_mean, &mut self.mean);
+        // An entry of C⁻¹ that is not finite leaves its column's product so, whatever it is multiplied by.
+        if let Some(pivot) = self.mean.iter().position(|mean| !mean.is_finite()) {
             return Err(not_definite("I + Λ", pivot, 0.0));
         }
-        self.half_mean.iter_mut().for_each(|w| *w *= share);
-        self.mean.resize(m, 0.0);
-        mul_lower_transposed(c_inv, &self.half_mean, &mut self.mean);
         self.log_partition = -0.5 * self.precision.log_det() + 0.5 * dot(&self.half_mean, &self.half_mean);
         Ok(())
     }

@@ -186,8 +186,8 @@ pub struct Trainer<'a> {
     model: DeepGp,
     state: State,
     adam: Adam,
-    /// Which free parameters move.
-    free: Vec<bool>,
+    /// Which free parameters do not move.
+    fixed: Vec<usize>,
     batches: Batches,
     ws: Workspace,
     step: usize,
@@ -222,7 +222,7 @@ impl<'a> Trainer<'a> {
         let mut theta = Vec::new();
         model.read_free(&mut theta);
         state.read_free(&mut theta);
-        let free = free_mask(&model, &settings.fixed, theta.len())?;
+        let fixed = entries_of(&model, &settings.fixed)?;
         Ok(Self {
             batches: Batches::new(x.rows(), settings.batch_size, settings.seed),
             ws: Workspace::with_threads(&model, settings.threads),
@@ -237,7 +237,7 @@ impl<'a> Trainer<'a> {
             inference,
             model,
             state,
-            free,
+            fixed,
             step: 0,
             mean_energy: None,
             rejections: 0,
@@ -292,7 +292,7 @@ impl<'a> Trainer<'a> {
 
     /// All free parameters, the model's then the state's.
     fn theta(&self) -> Vec<f64> {
-        let mut theta = Vec::with_capacity(self.free.len());
+        let mut theta = Vec::with_capacity(self.last_good.len());
         self.read_theta(&mut theta);
         theta
     }
@@ -334,11 +334,7 @@ impl<'a> Trainer<'a> {
 
     /// Takes Adam's step from the free parameters `theta`; returns the energy.
     fn accept(&mut self, mut step: Step, theta: &mut [f64], rate: f64) -> f64 {
-        for (g, moves) in step.gradient.iter_mut().zip(&self.free) {
-            if !moves {
-                *g = 0.0;
-            }
-        }
+        self.fixed.iter().for_each(|&i| step.gradient[i] = 0.0);
         self.adam.step(theta, &step.gradient, rate);
         self.set_theta(theta);
         self.rejections = 0;
@@ -405,21 +401,22 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// Which of the `n` free parameters move: all but the model's blocks of the given names.
-fn free_mask(model: &DeepGp, fixed: &[String], n: usize) -> Result<Vec<bool>> {
-    let (mut free, mut names) = (Vec::new(), Vec::new());
+/// The places of the model's blocks of the given names among its free parameters.
+fn entries_of(model: &DeepGp, names: &[String]) -> Result<Vec<usize>> {
+    let (mut entries, mut known, mut first) = (Vec::new(), Vec::new(), 0);
     model.visit(&mut |b| {
-        let moves = !fixed.iter().any(|name| name == b.name);
-        free.extend(std::iter::repeat_n(moves, b.values.len()));
-        names.push(b.name);
+        if names.iter().any(|name| name == b.name) {
+            entries.extend(first..first + b.values.len());
+        }
+        first += b.values.len();
+        known.push(b.name);
     });
-    if let Some(name) = fixed.iter().find(|name| !names.contains(&name.as_str())) {
-        names.sort_unstable();
-        names.dedup();
-        return Err(Error::UnknownParameter { name: name.clone(), known: names.join(", ") });
+    if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        known.sort_unstable();
+        known.dedup();
+        return Err(Error::UnknownParameter { name: name.clone(), known: known.join(", ") });
     }
-    free.resize(n, true);
-    Ok(free)
+    Ok(entries)
 }
 
 /// The SEP energy of a whole data set at a trained network: what training estimates on batches.

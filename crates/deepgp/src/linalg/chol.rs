@@ -1,7 +1,7 @@
 //! Cholesky factors with recorded jitter, and what is asked of them: inverse, log determinant, adjoint.
 
 use super::Mat;
-use super::factor::{Right, cholesky_upper, solve_lower};
+use super::factor::{Right, cholesky_solving, solve_lower};
 use super::product::{Left, Part, clear_above, product};
 use super::transpose::{mirror, symmetrise};
 use crate::error::{Error, Result};
@@ -87,7 +87,7 @@ impl Cholesky {
         (self.jitter, self.raises) = (jitter, 0);
         loop {
             let amount = self.jitter.amount(k);
-            let factored = self.factor(k, 1.0, amount);
+            let factored = self.factor(k, 1.0, amount, None);
             let certain = factored.and_then(|()| if self.is_certain(k) { Ok(()) } else { Err(k.rows() - 1) });
             match certain {
                 Ok(()) => return Ok(()),
@@ -130,22 +130,30 @@ impl Cholesky {
     /// # Errors
     /// [`Error::NotPositiveDefinite`] naming `what`.
     pub fn refill_shifted(&mut self, k: &Mat, scale: f64, shift: f64, what: &'static str) -> Result<()> {
-        self.refill_unchecked(k, scale, shift, what)?;
+        (self.jitter, self.raises) = (Jitter::Absolute(0.0), 0);
+        self.factor(k, scale, shift, None).map_err(|pivot| not_definite(what, pivot, 0.0))?;
         if all_finite(self.l_inv.as_slice()) { Ok(()) } else { Err(not_definite(what, k.rows(), 0.0)) }
     }
 
-    /// The same for a caller that will see whether the inverse has overflowed.
+    /// The same with x ← L⁻¹ x, for a caller that will see whether the inverse has overflowed.
     ///
     /// # Errors
     /// As [`Cholesky::refill_shifted`].
-    pub(crate) fn refill_unchecked(&mut self, k: &Mat, scale: f64, shift: f64, what: &'static str) -> Result<()> {
+    pub(crate) fn refill_solving(
+        &mut self,
+        k: &Mat,
+        scale: f64,
+        shift: f64,
+        x: &mut [f64],
+        what: &'static str,
+    ) -> Result<()> {
         (self.jitter, self.raises) = (Jitter::Absolute(0.0), 0);
-        self.factor(k, scale, shift).map_err(|pivot| not_definite(what, pivot, 0.0))
+        self.factor(k, scale, shift, Some(x)).map_err(|pivot| not_definite(what, pivot, 0.0))
     }
 
     /// One attempt; `Err` holds the first pivot that failed. The inverse may have overflowed.
-    fn factor(&mut self, k: &Mat, scale: f64, shift: f64) -> std::result::Result<(), usize> {
-        cholesky_upper(k, scale, shift, &mut self.u, &mut self.inv_diag)?;
+    fn factor(&mut self, k: &Mat, scale: f64, shift: f64, x: Option<&mut [f64]>) -> std::result::Result<(), usize> {
+        cholesky_solving(k, scale, shift, &mut self.u, &mut self.inv_diag, x)?;
         solve_lower(&self.u, &self.inv_diag, Right::Identity, &mut self.l_inv);
         Ok(())
     }

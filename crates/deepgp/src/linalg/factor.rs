@@ -15,7 +15,7 @@ const ONE_PANEL: usize = 72;
 
 /// Factors `scale · K + shift · I` = UᵀU: reads the upper triangle of `k`; `inv_diag` receives 1/U_ii.
 ///
-/// What stands below the diagonal of `u` has no meaning. Cost: M³/3 flops.
+/// `u` gets M rows that begin at cache lines: what is read soon after it was written should not straddle two. What stands below the diagonal and beyond M has no meaning. Cost: M³/3 flops.
 ///
 /// # Errors
 /// The first pivot that is not positive and finite; `u` is then partly filled.
@@ -23,35 +23,56 @@ const ONE_PANEL: usize = 72;
 /// # Panics
 /// If the matrix is not square.
 pub fn cholesky_upper(k: &Mat, scale: f64, shift: f64, u: &mut Mat, inv_diag: &mut Vec<f64>) -> Result<(), usize> {
+    cholesky_solving(k, scale, shift, u, inv_diag, None)
+}
+
+/// [`cholesky_upper`] that also solves Uᵀx = r in place, where one is given: on the way this costs little, and alone as much as a
+/// third of a factorisation at M = 50, since every entry waits for the last.
+///
+/// # Errors
+/// As [`cholesky_upper`]; `x` is then partly solved.
+///
+/// # Panics
+/// If the matrix is not square, or x has another length.
+pub fn cholesky_solving(
+    k: &Mat,
+    scale: f64,
+    shift: f64,
+    u: &mut Mat,
+    inv_diag: &mut Vec<f64>,
+    x: Option<&mut [f64]>,
+) -> Result<(), usize> {
     let m = k.rows();
-    assert_eq!(m, k.cols(), "the matrix must be square");
-    u.reshape(m, m);
+    assert!(m == k.cols() && x.as_ref().is_none_or(|x| x.len() == m), "the matrix must be square, and x fit it");
+    let x = x.map(<[f64]>::as_mut_ptr);
+    let stride = row_of(m);
+    u.reshape(m, stride);
     inv_diag.resize(m, 0.0);
     // The first panel takes its rows from K, the others find theirs, less what those above them do, in the place of U.
-    let mut source = Source { k: k.as_slice().as_ptr(), scale, shift };
+    let mut source = Source { k: k.as_slice().as_ptr(), stride: m, scale, shift };
     for i in panels(m).next().map_or(0, |first| first.end)..m {
         let from = i / PAD * PAD;
-        let entries = u.row_mut(i)[from..].iter_mut().zip(&k.row(i)[from..]);
+        let entries = u.row_mut(i)[from..m].iter_mut().zip(&k.row(i)[from..]);
         wide(|| entries.for_each(|(u, k)| *u = scale * k));
         u[(i, i)] += shift;
     }
     let (a, inv_diag) = (u.as_mut_slice().as_mut_ptr(), inv_diag.as_mut_ptr());
     for panel in panels(m) {
         let end = panel.end;
-        // SAFETY: the pointers cover M × M and M numbers; the product reads the panel and writes rows below it.
+        // SAFETY: the pointers cover M rows and M numbers; the product reads the panel and writes rows below it.
         unsafe {
-            run(Factor { source, a, inv_diag, m, panel: panel.clone() })?;
-            source = Source { k: a, scale: 1.0, shift: 0.0 };
+            run(Factor { source, a, stride, inv_diag, x, m, panel: panel.clone() })?;
+            source = Source { k: a, stride, scale: 1.0, shift: 0.0 };
             // A −= Uᵀ U for the rows below.
-            let u = a.add(panel.start * m + end);
+            let u = a.add(panel.start * stride + end);
             Product {
-                a: Strided { data: u, row: 1, inner: m },
+                a: Strided { data: u, row: 1, inner: stride },
                 a_part: Part::Full,
                 b: u,
-                b_stride: m,
+                b_stride: stride,
                 b_part: Part::Full,
-                out: a.add(end * m + end),
-                out_stride: m,
+                out: a.add(end * stride + end),
+                out_stride: stride,
                 size: (m - end, m - end, panel.len()),
                 part: Part::Upper,
                 mode: Mode::Subtract,
@@ -60,6 +81,14 @@ pub fn cholesky_upper(k: &Mat, scale: f64, shift: f64, u: &mut Mat, inv_diag: &m
         }
     }
     Ok(())
+}
+
+/// Numbers in a row of U: whole cache lines, but not pages, whose beginnings would compete for the same places in the cache.
+fn row_of(m: usize) -> usize {
+    const LINE: usize = 8;
+    const PAGE: usize = 512;
+    let lines = m.next_multiple_of(LINE);
+    if lines.is_multiple_of(PAGE) { lines + LINE } else { lines }
 }
 
 /// The rows of an M × M matrix in panels.
@@ -85,8 +114,8 @@ pub enum Right<'a> {
 /// # Panics
 /// If the sizes differ.
 pub fn solve_lower(u: &Mat, inv_diag: &[f64], right: Right<'_>, x: &mut Mat) {
-    let m = u.rows();
-    assert_eq!((m, m), (u.cols(), inv_diag.len()), "sizes must agree");
+    let (m, stride) = (u.rows(), u.cols());
+    assert_eq!((row_of(m), m), (stride, inv_diag.len()), "sizes must agree");
     if (x.rows(), x.cols()) != (m, m) {
         x.reset(m, m);
     }
@@ -113,11 +142,11 @@ pub fn solve_lower(u: &Mat, inv_diag: &[f64], right: Right<'_>, x: &mut Mat) {
         let end = panel.end;
         // SAFETY: the pointers cover M × M and M numbers; the product reads rows of the panel and writes rows below it.
         unsafe {
-            run(Solve { u, inv_diag, source, x, m, panel: panel.clone() });
+            run(Solve { u, stride, inv_diag, source, x, m, panel: panel.clone() });
             source = Some(x);
             // R −= Uᵀ X for the rows below.
             Product {
-                a: Strided { data: u.add(panel.start * m + end), row: 1, inner: m },
+                a: Strided { data: u.add(panel.start * stride + end), row: 1, inner: stride },
                 a_part: Part::Full,
                 b: x.add(panel.start * m),
                 b_stride: m,
@@ -129,46 +158,6 @@ pub fn solve_lower(u: &Mat, inv_diag: &[f64], right: Right<'_>, x: &mut Mat) {
                 mode: Mode::Subtract,
             }
             .run();
-        }
-    }
-}
-
-/// Solves Uᵀx = r in place, with U and `inv_diag` from [`cholesky_upper`]. Cost: M² flops.
-///
-/// # Panics
-/// If the sizes differ.
-pub fn solve_vector(u: &Mat, inv_diag: &[f64], x: &mut [f64]) {
-    let m = u.rows();
-    assert_eq!((m, m, m), (u.cols(), inv_diag.len(), x.len()), "sizes must agree");
-    // SAFETY: the pointers cover M × M and M numbers, as just checked.
-    unsafe { run(Substitution { u: u.as_slice().as_ptr(), inv_diag: inv_diag.as_ptr(), x: x.as_mut_ptr(), m }) }
-}
-
-/// Forward substitution of a vector: what is found of it is taken off the rest, a row of U at a time.
-struct Substitution {
-    u: *const f64,
-    inv_diag: *const f64,
-    x: *mut f64,
-    m: usize,
-}
-
-impl Job for Substitution {
-    type Output = ();
-
-    #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
-        let Self { u, inv_diag, x, m } = self;
-        for i in 0..m {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let found = *x.add(i) * *inv_diag.add(i);
-                *x.add(i) = found;
-                let found = L::splat(found);
-                for j in (i + 1..m).step_by(L::N) {
-                    let (u, x, left) = (u.add(i * m + j), x.add(j), m - j);
-                    L::store_some(x, L::neg_mul_add(found, L::load_some(u, left), L::load_some(x, left)), left);
-                }
-            }
         }
     }
 }
@@ -193,19 +182,19 @@ macro_rules! with_tile {
     };
 }
 
-/// Forward substitution of R rows inside registers: rows of UᵀX = acc, U's diagonal block at `u` (R × R, stride m).
+/// Forward substitution of R rows inside registers: rows of UᵀX = acc, U's diagonal block at `u` (R × R).
 #[inline(always)]
 unsafe fn substitute<L: Lanes, const R: usize, const C: usize>(
     acc: &mut [[L::V; C]; R],
     u: *const f64,
-    m: usize,
+    stride: usize,
     inv_diag: *const f64,
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
         for r in 0..R {
             for s in 0..r {
-                let u_sr = L::splat(*u.add(s * m + r));
+                let u_sr = L::splat(*u.add(s * stride + r));
                 for c in 0..C {
                     acc[r][c] = L::neg_mul_add(u_sr, acc[s][c], acc[r][c]);
                 }
@@ -235,6 +224,7 @@ unsafe fn unit<L: Lanes>(lane: usize) -> L::V {
 #[derive(Clone, Copy)]
 struct Source {
     k: *const f64,
+    stride: usize,
     scale: f64,
     shift: f64,
 }
@@ -246,14 +236,14 @@ impl Source {
     unsafe fn less<L: Lanes, const R: usize, const C: usize>(
         self,
         acc: &mut [[L::V; C]; R],
-        (i, j, m): (usize, usize, usize),
+        (i, j): (usize, usize),
         tail: usize,
     ) {
         const { assert!(R <= L::N) };
         // SAFETY: passed on to the caller.
         unsafe {
             let scale = L::splat(self.scale);
-            combine::<L, R, C>(acc, self.k.add(i * m + j), m, tail, |(r, c), old, new| {
+            combine::<L, R, C>(acc, self.k.add(i * self.stride + j), self.stride, tail, |(r, c), old, new| {
                 let mut entries = L::mul(scale, old);
                 if i == j && c == 0 {
                     entries = L::mul_add(L::splat(self.shift), unit::<L>(r), entries);
@@ -268,7 +258,10 @@ impl Source {
 struct Factor {
     source: Source,
     a: *mut f64,
+    stride: usize,
     inv_diag: *mut f64,
+    /// M numbers, to be solved.
+    x: Option<*mut f64>,
     m: usize,
     panel: Range<usize>,
 }
@@ -279,88 +272,132 @@ impl Job for Factor {
     /// Row block I of U: U_I = U_II⁻ᵀ (A_I − Σ_{k<I} U_kIᵀ U_k), columns from I on, k in the panel.
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) -> Result<(), usize> {
-        let Factor { source, a, inv_diag, m, panel } = self;
+        let Factor { source, a, stride, inv_diag, x, m, panel } = self;
         for i in panel.clone().step_by(ROWS) {
             let height = ROWS.min(panel.end - i);
+            let mut pivots = Pivots::default();
             for (tile, (j, vectors, tail)) in column_tiles(i..m, L::N).enumerate() {
                 macro_rules! tile {
                     ($r:literal, $c:literal, ) => {
                         // SAFETY: all pointers stay inside the M × M matrix and the M diagonal entries.
                         unsafe {
-                            let left = Strided { data: a.add(i), row: 1, inner: m };
-                            let mut acc =
-                                accumulate::<L, $r, $c>(zeros::<L, $r, $c>(), left, a.add(j), m, panel.start..i, tail);
-                            source.less::<L, $r, $c>(&mut acc, (i, j, m), tail);
+                            let (left, zeros) = (Strided { data: a.add(i), row: 1, inner: stride }, zeros::<L, $r, $c>());
+                            let above = panel.start..i;
+                            let mut acc = accumulate::<L, $r, $c>(zeros, left, a.add(j), stride, above, tail);
+                            source.less::<L, $r, $c>(&mut acc, (i, j), tail);
                             if tile == 0 {
-                                // The block on the diagonal: factor it by scalars before its rows are solved.
-                                store::<L, $r, $c>(acc, a.add(i * m + j), m, tail);
-                                factor_block::<$r>(a.add(i * m + i), m, inv_diag.add(i)).map_err(|r| i + r)?;
+                                // The block on the diagonal: its pivots are found by scalars before its rows are solved.
+                                store::<L, $r, $c>(acc, a.add(i * stride + j), stride, tail);
+                                pivots = Pivots::of::<L, $r>(a.add(i * stride + i), stride).map_err(|r| i + r)?;
                             }
-                            substitute::<L, $r, $c>(&mut acc, a.add(i * m + i), m, inv_diag.add(i));
-                            if tile == 0 {
-                                let block = save_block::<$r>(a.add(i * m + i), m);
-                                store::<L, $r, $c>(acc, a.add(i * m + j), m, tail);
-                                restore_block::<$r>(a.add(i * m + i), m, &block);
-                            } else {
-                                store::<L, $r, $c>(acc, a.add(i * m + j), m, tail);
-                            }
+                            pivots.solve::<L, $r, $c>(&mut acc);
+                            store::<L, $r, $c>(acc, a.add(i * stride + j), stride, tail);
                         }
                     };
                 }
                 with_tile!(height, vectors, tile!());
             }
-        }
-        Ok(())
-    }
-}
-
-/// Factors the R × R block at `a` in place (upper triangle), scalar by scalar.
-///
-/// First as UᵀD⁻¹U with the pivots D on the diagonal of U: a pivot then waits for a division of the last, not for its root.
-#[inline(always)]
-unsafe fn factor_block<const R: usize>(a: *mut f64, stride: usize, inv_diag: *mut f64) -> Result<(), usize> {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let mut block = save_block::<R>(a, stride);
-        for r in 0..R {
-            let pivot = block[r][r];
-            if !(pivot > 0.0 && pivot.is_finite()) {
-                return Err(r);
-            }
-            let inverse = 1.0 / pivot;
-            for s in r + 1..R {
-                let share = block[r][s] * inverse;
-                for c in s..R {
-                    block[s][c] -= share * block[r][c];
+            // SAFETY: there are so many entries.
+            unsafe {
+                std::ptr::copy_nonoverlapping(pivots.inv_root.as_ptr(), inv_diag.add(i), height);
+                if let Some(x) = x {
+                    pivots.solve_entries::<L>(a, stride, x, i, height);
                 }
             }
         }
-        for (r, row) in block.iter_mut().enumerate() {
-            let root = row[r].sqrt();
-            let inverse = 1.0 / root;
-            *inv_diag.add(r) = inverse;
-            row[r] = root;
-            row[r + 1..].iter_mut().for_each(|u| *u *= inverse);
-        }
-        restore_block::<R>(a, stride, &block);
         Ok(())
     }
 }
 
-/// The R × R block at `a`, copied.
-#[inline(always)]
-unsafe fn save_block<const R: usize>(a: *const f64, stride: usize) -> [[f64; R]; R] {
-    // SAFETY: passed on to the caller.
-    std::array::from_fn(|r| std::array::from_fn(|c| unsafe { *a.add(r * stride + c) }))
+/// A block on the diagonal, factored as VᵀDV with ones on the diagonal of V: a pivot then waits for a division of the last, not for its
+/// root, and rows that are solved do not wait for roots until they are done.
+#[derive(Default)]
+struct Pivots {
+    /// V, above its diagonal.
+    share: [[f64; ROWS]; ROWS],
+    /// 1/√D.
+    inv_root: [f64; ROWS],
 }
 
-/// Puts the upper triangle of a block back: it is what is asked for, and substitution gives it only up to rounding.
-#[inline(always)]
-unsafe fn restore_block<const R: usize>(a: *mut f64, stride: usize, block: &[[f64; R]; R]) {
-    for (r, row) in block.iter().enumerate() {
-        for (c, value) in row.iter().enumerate().skip(r) {
-            // SAFETY: passed on to the caller.
-            unsafe { *a.add(r * stride + c) = *value }
+impl Pivots {
+    /// Of the R × R block at `a`, of which the upper triangle is read. `Err` has the first pivot that is not positive and finite.
+    #[inline(always)]
+    unsafe fn of<L: Lanes, const R: usize>(a: *const f64, stride: usize) -> Result<Self, usize> {
+        let mut out = Self::default();
+        let mut block = [[0.0; R]; R];
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for r in 0..R {
+                for c in r..R {
+                    block[r][c] = *a.add(r * stride + c);
+                }
+            }
+            for r in 0..R {
+                let inverse = 1.0 / block[r][r];
+                for s in r + 1..R {
+                    for c in s..R {
+                        // Not (u_rs/d) u_rc: the product does not wait for the division.
+                        block[s][c] = L::neg_mul_add_1(block[r][s] * block[r][c], inverse, block[s][c]);
+                    }
+                    out.share[r][s] = block[r][s] * inverse;
+                }
+            }
+        }
+        let pivots: [f64; R] = std::array::from_fn(|r| block[r][r]);
+        // One test for all: tests in between would be in the way.
+        let is_pivot = |pivot: f64| pivot > 0.0 && pivot < f64::INFINITY;
+        if !pivots.iter().fold(true, |all, pivot| all & is_pivot(*pivot)) {
+            return Err(pivots.iter().position(|pivot| !is_pivot(*pivot)).unwrap_or(0));
+        }
+        for r in 0..R {
+            out.inv_root[r] = 1.0 / pivots[r].sqrt();
+        }
+        Ok(out)
+    }
+
+    /// Rows of (VᵀD^½)⁻¹ acc, inside registers.
+    #[inline(always)]
+    unsafe fn solve<L: Lanes, const R: usize, const C: usize>(&self, acc: &mut [[L::V; C]; R]) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for r in 0..R {
+                for s in r + 1..R {
+                    let share = L::splat(self.share[r][s]);
+                    for c in 0..C {
+                        acc[s][c] = L::neg_mul_add(share, acc[r][c], acc[s][c]);
+                    }
+                }
+            }
+            for (row, inv_root) in acc.iter_mut().zip(&self.inv_root) {
+                let inv_root = L::splat(*inv_root);
+                row.iter_mut().for_each(|v| *v = L::mul(*v, inv_root));
+            }
+        }
+    }
+
+    /// x_I = (VᵀD^½)⁻¹ (r_I − Σ_{k<I} U_kIᵀ x_k) of the block of `height` rows from `i` on, given U and x above it.
+    #[inline(always)]
+    unsafe fn solve_entries<L: Lanes>(&self, u: *const f64, stride: usize, x: *mut f64, i: usize, height: usize) {
+        const { assert!(ROWS <= L::N && L::N <= PAD) };
+        let mut above = [0.0; PAD];
+        // SAFETY: passed on to the caller. A vector that reaches past the end of its row ends in the next.
+        unsafe {
+            // `i` is a multiple of four; sums wait for each other by one in four.
+            let mut sums = [L::splat(0.0); ROWS];
+            for k in (0..i).step_by(ROWS) {
+                for (r, sum) in sums.iter_mut().enumerate() {
+                    *sum = L::mul_add(L::splat(*x.add(k + r)), L::load(u.add((k + r) * stride + i)), *sum);
+                }
+            }
+            L::store(above.as_mut_ptr(), L::add(L::add(sums[0], sums[1]), L::add(sums[2], sums[3])));
+            let mut rest = [0.0; ROWS];
+            for r in 0..height {
+                rest[r] = *x.add(i + r) - above[r];
+                for s in 0..r {
+                    rest[r] = L::neg_mul_add_1(self.share[s][r], rest[s], rest[r]);
+                }
+                *x.add(i + r) = rest[r] * self.inv_root[r];
+            }
         }
     }
 }
@@ -368,6 +405,7 @@ unsafe fn restore_block<const R: usize>(a: *mut f64, stride: usize, block: &[[f6
 /// Solves the rows of a panel, given that the rows above have been subtracted.
 struct Solve {
     u: *const f64,
+    stride: usize,
     inv_diag: *const f64,
     /// R; none is I.
     source: Option<*const f64>,
@@ -384,7 +422,7 @@ impl Job for Solve {
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
         const { assert!(L::N.is_multiple_of(ROWS)) };
-        let Solve { u, inv_diag, source, x, m, panel } = self;
+        let Solve { u, stride, inv_diag, source, x, m, panel } = self;
         for i in panel.clone().step_by(ROWS) {
             let height = ROWS.min(panel.end - i);
             for (j, vectors, tail) in column_tiles(0..i + height, L::N) {
@@ -392,7 +430,7 @@ impl Job for Solve {
                     ($r:literal, $c:literal, ) => {
                         // SAFETY: all pointers stay inside the matrices that `solve_lower` checked.
                         unsafe {
-                            let left = Strided { data: u.add(i), row: 1, inner: m };
+                            let left = Strided { data: u.add(i), row: 1, inner: stride };
                             let mut acc = accumulate::<L, $r, $c>(
                                 zeros::<L, $r, $c>(),
                                 left,
@@ -410,7 +448,7 @@ impl Job for Solve {
                                 let lane = i.wrapping_sub(j + c * L::N);
                                 L::sub(if lane < L::N { unit::<L>(lane + r) } else { L::splat(0.0) }, new)
                             });
-                            substitute::<L, $r, $c>(&mut acc, u.add(i * m + i), m, inv_diag.add(i));
+                            substitute::<L, $r, $c>(&mut acc, u.add(i * stride + i), stride, inv_diag.add(i));
                             store::<L, $r, $c>(acc, x.add(i * m + j), m, tail);
                         }
                     };
@@ -442,25 +480,29 @@ mod tests {
             let half = Mat::from_fn(m, m, |i, j| 0.5 * if i == j { a[(i, i)] - 3.0 } else { a[(i, j)] });
             let (mut u, mut inv_diag) = (Mat::default(), Vec::new());
             assert_eq!(cholesky_upper(&half, 2.0, 3.0, &mut u, &mut inv_diag), Ok(()), "{m}");
-            let u = masked(&u, Part::Upper);
+            // What has no meaning must not be read.
+            let given = Mat::from_fn(m, u.cols(), |i, j| if i <= j && j < m { u[(i, j)] } else { f64::NAN });
+            let u = Mat::from_fn(m, m, |i, j| if i <= j { u[(i, j)] } else { 0.0 });
             let mut rebuilt = Mat::default();
             mul(&mut rebuilt, &u, Op::T, &u, Op::Id);
             assert!(largest_difference(&rebuilt, &a) < 1e-12, "{m}");
             for right in [Mat::identity(m, m), masked(&a, Part::Lower)] {
                 let (mut x, mut found) = (Mat::default(), Mat::default());
-                solve_lower(&u, &inv_diag, Right::Lower(&right), &mut x);
+                solve_lower(&given, &inv_diag, Right::Lower(&right), &mut x);
                 mul(&mut found, &u, Op::T, &x, Op::Id);
                 assert!(largest_difference(&found, &right) < 1e-12 * m as f64, "{m}");
             }
             let mut x = a.row(0).to_vec();
-            solve_vector(&u, &inv_diag, &mut x);
+            let (mut u_again, mut inv_diag_again) = (Mat::default(), Vec::new());
+            let again = cholesky_solving(&half, 2.0, 3.0, &mut u_again, &mut inv_diag_again, Some(&mut x));
+            assert_eq!((again, &inv_diag_again), (Ok(()), &inv_diag), "{m}");
             for i in 0..m {
                 let found: f64 = (0..=i).map(|k| u[(k, i)] * x[k]).sum();
                 assert!((found - a[(0, i)]).abs() < 1e-12 * m as f64, "{m}");
             }
             let (mut l_inv, mut solved) = (Mat::default(), Mat::default());
-            solve_lower(&u, &inv_diag, Right::Identity, &mut l_inv);
-            solve_lower(&u, &inv_diag, Right::Lower(&Mat::identity(m, m)), &mut solved);
+            solve_lower(&given, &inv_diag, Right::Identity, &mut l_inv);
+            solve_lower(&given, &inv_diag, Right::Lower(&Mat::identity(m, m)), &mut solved);
             assert_eq!(l_inv, solved, "{m}");
         }
     }

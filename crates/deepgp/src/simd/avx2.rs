@@ -79,6 +79,11 @@ impl Lanes for Avx2 {
         unsafe { _mm256_fnmadd_pd(a, b, c) }
     }
     #[inline(always)]
+    unsafe fn neg_mul_add_1(a: f64, b: f64, c: f64) -> f64 {
+        (-a).mul_add(b, c)
+    }
+
+    #[inline(always)]
     unsafe fn sum(v: __m256d) -> f64 {
         unsafe {
             let pair = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));

@@ -66,6 +66,8 @@ pub(crate) trait Lanes: Copy {
     unsafe fn mul_sub(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// c − a · b.
     unsafe fn neg_mul_add(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// c − a · b of single numbers.
+    unsafe fn neg_mul_add_1(a: f64, b: f64, c: f64) -> f64;
     /// Sum of the lanes, in a fixed order.
     unsafe fn sum(v: Self::V) -> f64;
     /// Sums of the lanes of four vectors.

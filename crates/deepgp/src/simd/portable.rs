@@ -71,6 +71,11 @@ impl Lanes for Portable {
         std::array::from_fn(|i| fused(-a[i], b[i], c[i]))
     }
     #[inline(always)]
+    unsafe fn neg_mul_add_1(a: f64, b: f64, c: f64) -> f64 {
+        c - a * b
+    }
+
+    #[inline(always)]
     unsafe fn sum(v: [f64; 4]) -> f64 {
         (v[0] + v[2]) + (v[1] + v[3])
     }

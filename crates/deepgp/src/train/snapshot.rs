@@ -1,7 +1,7 @@
 //! A run as a value: everything that its future depends on but the data, so that it can be stored and resumed.
 
 use super::foothold::Foothold;
-use super::{Fitted, MAX_EVENTS, Settings, Trainer, free_mask};
+use super::{Fitted, MAX_EVENTS, Settings, Trainer, entries_of};
 use crate::batches::Batches;
 use crate::error::{Error, Result, expect_size};
 use crate::infer::{Event, State, Workspace};
@@ -128,7 +128,7 @@ impl<'a> Trainer<'a> {
         }
         events.truncate(MAX_EVENTS);
         Ok(Self {
-            free: free_mask(&model, &settings.fixed, theta.len())?,
+            fixed: entries_of(&model, &settings.fixed)?,
             batches: Batches::new(x.rows(), settings.batch_size, settings.seed),
             ws: Workspace::with_threads(&model, settings.threads),
             x,

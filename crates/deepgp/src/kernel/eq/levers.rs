@@ -6,7 +6,7 @@ use crate::simd::{Job, Lanes};
 use std::ops::Range;
 
 /// The products of F = (Σ_d coef_d B_d) ∘ Ψ₂ with ones and with w_q for every dimension, then those of Ψ₂ with A_d for every
-/// output: added to `sums`, in two parts where S > 1, by rows and by columns.
+/// output: in `sums`, in two parts where S > 1, by rows and by columns. The first rows set them, the others add to them.
 pub(super) struct Levers<'a> {
     pub walk: Walk,
     /// Rows i of the pairs: whole blocks.
@@ -193,13 +193,13 @@ impl Block {
                 self.column::<L, S, V, W, I, O, ROWS>(j, &columns, &mut totals);
             }
             for v in 0..V {
-                levers[v].add_rows::<L, S>(first, m, totals.0[v]);
+                levers[v].keep_rows::<L, S>(first, m, totals.0[v]);
             }
             if I {
-                ones.add_rows::<L, S>(first, m, totals.1);
+                ones.keep_rows::<L, S>(first, m, totals.1);
             }
             if O {
-                output.add_rows::<L, S>(first, m, totals.2);
+                output.keep_rows::<L, S>(first, m, totals.2);
             }
             self.x
         }
@@ -229,9 +229,11 @@ impl Block {
                 x[r] = L::load(self.x.add(r * L::N));
                 f[r] = if W { L::mul(self.b.of::<L, S>(self.first + r * S, j), x[r]) } else { x[r] };
             }
+            // The first block meets all columns.
+            let so_far = |sum: *const f64| if self.first == 0 { L::splat(0.0) } else { L::load(sum) };
             if I {
                 let sum = ones.sums.columns.add(j * L::N);
-                let mut y = L::load(sum);
+                let mut y = so_far(sum);
                 for r in 0..R {
                     totals.1[r] = L::add(totals.1[r], f[r]);
                     y = L::add(y, f[r]);
@@ -240,7 +242,7 @@ impl Block {
             }
             for v in 0..V {
                 let (a, sum) = (L::load(levers[v].a.columns.add(j * L::N)), levers[v].sums.columns.add(j * L::N));
-                let mut y = L::load(sum);
+                let mut y = so_far(sum);
                 for r in 0..R {
                     totals.0[v][r] = L::mul_add(f[r], a, totals.0[v][r]);
                     y = L::mul_add(f[r], own[v][r], y);
@@ -249,7 +251,7 @@ impl Block {
             }
             if O {
                 let (a, sum) = (L::load(output.a.columns.add(j * L::N)), output.sums.columns.add(j * L::N));
-                let mut y = L::load(sum);
+                let mut y = so_far(sum);
                 for r in 0..R {
                     totals.2[r] = L::mul_add(x[r], a, totals.2[r]);
                     y = L::mul_add(x[r], own_output[r], y);
@@ -290,14 +292,14 @@ impl Lever {
         own
     }
 
-    /// Adds what the rows of a block have.
+    /// Keeps what the rows of a block have: in a table of rows, or added to what they have as columns where S = 1.
     #[inline(always)]
-    unsafe fn add_rows<L: Lanes, const S: usize>(self, first: usize, m: usize, totals: Totals<L>) {
+    unsafe fn keep_rows<L: Lanes, const S: usize>(self, first: usize, m: usize, totals: Totals<L>) {
         for (r, total) in totals.into_iter().enumerate().take(m.div_ceil(S) - first / S) {
             // SAFETY: passed on to the caller.
             unsafe {
                 let sum = self.sums.rows.add((first / S + r) * L::N);
-                L::store(sum, L::add(L::load(sum), total));
+                L::store(sum, if S == 1 { L::add(L::load(sum), total) } else { total });
             }
         }
     }

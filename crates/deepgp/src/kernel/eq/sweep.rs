@@ -267,7 +267,6 @@ impl EqSweep {
             self.exponentials(k, 0..m, 0, tables, b, levers, gamma);
             return;
         }
-        self.clear_sums(k);
         let mut done = 0;
         for rows in walk.strips(STRIP) {
             let vectors = self.exponentials(k, rows.clone(), done, tables, &[], levers, gamma);
@@ -342,15 +341,6 @@ impl EqSweep {
         Numbers { columns, rows }
     }
 
-    fn clear_sums(&mut self, k: usize) {
-        let (tables, lanes, walk) = (1 + self.dim + self.d_out, self.lanes, self.packs[k].walk);
-        let at = if self.at_once { k * (tables * self.m + PAD) * lanes } else { 0 };
-        self.sums[at..][..tables * self.m * lanes].fill(0.0);
-        if walk.s > 1 {
-            self.row_sums[at..][..tables * walk.rows() * lanes].fill(0.0);
-        }
-    }
-
     fn check(&self, law: &Eq, a: &Mat, b: &[Mat]) {
         let (m, d_out) = (self.m, self.d_out);
         assert_eq!(law.lengthscale.len(), self.dim, "one lengthscale per input");
@@ -376,7 +366,6 @@ impl EqSweep {
             let (walk, levers) = (self.packs[k].walk, self.tables_of(k).0);
             let (w, a) = (self.after_ones(walk, levers), self.spread_rows(a, walk));
             if !self.at_once {
-                self.clear_sums(k);
                 self.levers(k, 0..m, 0, b, levers, a);
             }
             let rows = self.sums_of(k).rows;
