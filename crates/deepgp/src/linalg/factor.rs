@@ -15,7 +15,9 @@ const ONE_PANEL: usize = 72;
 
 /// Factors `scale · K + shift · I` = UᵀU: reads the upper triangle of `k`; `inv_diag` receives 1/U_ii.
 ///
-/// `u` gets M rows that begin at cache lines: what is read soon after it was written should not straddle two. What stands below the diagonal and beyond M has no meaning. Cost: M³/3 flops.
+/// `u` gets M rows that begin at cache lines: what is read soon after it was written should not straddle two. What stands below
+/// the diagonal and beyond M has no meaning. Products of two entries are taken, so those that matter should be larger than 1e-150;
+/// where they overflow a pivot fails. Cost: M³/3 flops.
 ///
 /// # Errors
 /// The first pivot that is not positive and finite; `u` is then partly filled.
@@ -382,7 +384,7 @@ impl Pivots {
         let mut above = [0.0; PAD];
         // SAFETY: passed on to the caller. A vector that reaches past the end of its row ends in the next.
         unsafe {
-            // `i` is a multiple of four; sums wait for each other by one in four.
+            // Four sums, since each waits for its last term; `i` is a multiple of four.
             let mut sums = [L::splat(0.0); ROWS];
             for k in (0..i).step_by(ROWS) {
                 for (r, sum) in sums.iter_mut().enumerate() {

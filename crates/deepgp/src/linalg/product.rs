@@ -175,7 +175,7 @@ impl Product {
 
 /// Rows of tiles: the first row and the number of rows.
 #[inline(always)]
-pub(super) fn row_tiles<L: Lanes>(rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> + use<L> {
+fn row_tiles<L: Lanes>(rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> + use<L> {
     let mut i = rows.start;
     std::iter::from_fn(move || {
         let height = match rows.end - i {

@@ -72,7 +72,7 @@ impl Lanes for Portable {
     }
     #[inline(always)]
     unsafe fn neg_mul_add_1(a: f64, b: f64, c: f64) -> f64 {
-        c - a * b
+        fused(-a, b, c)
     }
 
     #[inline(always)]
