@@ -209,12 +209,7 @@ impl Exponentials<'_> {
                 if j >= m {
                     break;
                 }
-                // Above the diagonal a pair counts, on it half.
-                let edge: [f64; PAD] = std::array::from_fn(|lane| match (lane % S).cmp(&k) {
-                    std::cmp::Ordering::Less => 1.0,
-                    std::cmp::Ordering::Equal => 0.5,
-                    std::cmp::Ordering::Greater => 0.0,
-                });
+                let edge = const { &edges::<S>() }[k].as_ptr();
                 let column = L::load(self.gamma.columns.add(j * L::N));
                 for r in 0..=R {
                     let gamma = L::load(self.gamma.rows.add((first / S + r) * L::N));
@@ -224,13 +219,35 @@ impl Exponentials<'_> {
                         x = L::neg_mul_add(L::load(self.w.rows.add((q * rows + first / S + r) * L::N)), w, x);
                     }
                     let value = L::exp2(x);
-                    L::store(out, if r == R { L::mul(value, L::load(edge.as_ptr())) } else { value });
+                    L::store(out, if r == R { L::mul(value, L::load(edge)) } else { value });
                     out = out.add(L::N);
                 }
             }
             out
         }
     }
+}
+
+/// What pairs count for where column k of S meets the diagonal, lane by lane: above it all, on it half.
+const fn edges<const S: usize>() -> [[f64; PAD]; S] {
+    let mut edges = [[0.0; PAD]; S];
+    let mut k = 0;
+    while k < S {
+        let mut lane = 0;
+        while lane < PAD {
+            let row = lane % S;
+            edges[k][lane] = if row < k {
+                1.0
+            } else if row == k {
+                0.5
+            } else {
+                0.0
+            };
+            lane += 1;
+        }
+        k += 1;
+    }
+    edges
 }
 
 /// Σ_j B X of the rows of a block that begins at row `first`.
