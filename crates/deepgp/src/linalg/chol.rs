@@ -41,10 +41,18 @@ impl Jitter {
     }
 }
 
-/// Σ log x_i of positive numbers, two at a time: logarithms are dear, and a product of two pivots of a factored matrix
-/// neither overflows nor underflows.
+/// Σ log x_i of positive numbers. Logarithms are dear, so one is taken for eight of them where none is so far from 1 that their product
+/// could overflow or lose digits.
 pub(crate) fn sum_of_logs(x: &[f64]) -> f64 {
-    x.chunks(2).map(|c| c.iter().product::<f64>().ln()).sum()
+    const NEAR: std::ops::RangeInclusive<f64> = 1e-35..=1e35;
+    let of_some = |some: &[f64]| {
+        if some.iter().all(|x| NEAR.contains(x)) {
+            some.iter().product::<f64>().ln()
+        } else {
+            some.iter().map(|x| x.ln()).sum()
+        }
+    };
+    x.chunks(8).map(of_some).sum()
 }
 
 /// The error for a matrix that failed at a pivot.
@@ -256,6 +264,17 @@ mod tests {
             }
         }
         Ok(())
+    }
+
+    #[test]
+    fn logarithms_of_numbers_of_all_sizes() {
+        for n in 0..20 {
+            for scale in [0.0, 1.0, 30.0, 100.0, 300.0] {
+                let x: Vec<f64> = (0..n).map(|i| 10.0_f64.powf(scale * (i as f64 * 2.3).sin())).collect();
+                let plain: f64 = x.iter().map(|x| x.ln()).sum();
+                assert!((sum_of_logs(&x) - plain).abs() < 1e-12 * (1.0 + scale), "{n}, {scale}");
+            }
+        }
     }
 
     #[test]

@@ -5,6 +5,9 @@ use crate::linalg::Mat;
 use crate::linalg::product::Part;
 use crate::simd::{Job, Lanes, run};
 
+/// Rows of pairs that are taken together.
+const ROWS: usize = 4;
+
 /// `out = 2^(2 pairs − constant)` in the upper triangle of an M × M matrix, for pairs in rows of [`row_len`].
 pub(super) struct Gram<'a> {
     pub m: usize,
@@ -50,6 +53,7 @@ impl Job for PairDistances<'_> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
+        const { assert!(L::N.is_multiple_of(ROWS)) };
         let row = row_len(self.m);
         // SAFETY: passed on to the caller.
         unsafe {
@@ -60,16 +64,23 @@ impl Job for PairDistances<'_> {
                     L::store(p.add(i), L::mul(scale, L::sub(L::load(z.add(i)), origin)));
                 }
             }
-            for i in 0..self.m {
+            // Rows of a block have their diagonals in the same vector. Beyond the last row, the last again.
+            for i in (0..self.m).step_by(ROWS) {
+                let row_of: [usize; ROWS] = std::array::from_fn(|r| (i + r).min(self.m - 1));
                 let first = if self.wanted == Part::Full { 0 } else { i / L::N * L::N };
                 for j in (first..self.m).step_by(L::N) {
-                    let mut exponent = L::splat(self.constant);
+                    let mut exponents = [L::splat(self.constant); ROWS];
                     for q in 0..self.lengthscale.len() {
                         let p = self.scaled.as_ptr().add(q * row);
-                        let diff = L::sub(L::splat(*p.add(i)), L::load(p.add(j)));
-                        exponent = L::neg_mul_add(diff, diff, exponent);
+                        let p_j = L::load(p.add(j));
+                        for (exponent, i) in exponents.iter_mut().zip(row_of) {
+                            let diff = L::sub(p_j, L::splat(*p.add(i)));
+                            *exponent = L::neg_mul_add(diff, diff, *exponent);
+                        }
                     }
-                    L::store(self.out.as_mut_ptr().add(i * row + j), exponent);
+                    for (exponent, i) in exponents.into_iter().zip(row_of) {
+                        L::store(self.out.as_mut_ptr().add(i * row + j), exponent);
+                    }
                 }
             }
         }
