@@ -82,7 +82,6 @@ impl Lanes for Avx2 {
     unsafe fn neg_mul_add_1(a: f64, b: f64, c: f64) -> f64 {
         (-a).mul_add(b, c)
     }
-
     #[inline(always)]
     unsafe fn sum(v: __m256d) -> f64 {
         unsafe {

@@ -74,7 +74,6 @@ impl Lanes for Avx512 {
     unsafe fn neg_mul_add_1(a: f64, b: f64, c: f64) -> f64 {
         (-a).mul_add(b, c)
     }
-
     #[inline(always)]
     unsafe fn sum(v: __m512d) -> f64 {
         unsafe { _mm512_reduce_add_pd(v) }

@@ -74,7 +74,6 @@ impl Lanes for Portable {
     unsafe fn neg_mul_add_1(a: f64, b: f64, c: f64) -> f64 {
         fused(-a, b, c)
     }
-
     #[inline(always)]
     unsafe fn sum(v: [f64; 4]) -> f64 {
         (v[0] + v[2]) + (v[1] + v[3])
