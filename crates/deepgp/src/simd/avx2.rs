@@ -3,6 +3,7 @@
 use super::exp::{LN2_HI, LN2_LO, MAGIC, MAX_ARGUMENT, MAX_POWER, MIN_ARGUMENT, MIN_POWER, POLY, POLY_2};
 use super::{Job, Lanes};
 use std::arch::x86_64::*;
+use std::mem::ManuallyDrop;
 
 /// Four lanes.
 #[derive(Debug, Clone, Copy)]
@@ -13,9 +14,9 @@ pub(crate) struct Avx2;
 /// # Safety
 /// The processor must have AVX2 and FMA, and what the job says of its own pointers must hold.
 #[target_feature(enable = "avx2,fma")]
-pub(super) unsafe fn run<J: Job>(job: J) -> J::Output {
+pub(super) unsafe fn run<J: Job>(job: &ManuallyDrop<J>) -> J::Output {
     // SAFETY: passed on to the caller.
-    unsafe { job.run::<Avx2>() }
+    unsafe { std::ptr::read(&raw const **job).run::<Avx2>() }
 }
 
 /// Selects the first `n` ≤ 4 lanes.

@@ -3,6 +3,7 @@
 use super::exp::{LN2_16_HI, LN2_16_LO, MAGIC, TABLE_POLY, TABLE_POLY_2, TABLE16};
 use super::{Job, Lanes};
 use std::arch::x86_64::*;
+use std::mem::ManuallyDrop;
 
 /// Eight lanes.
 #[derive(Debug, Clone, Copy)]
@@ -13,9 +14,9 @@ pub(crate) struct Avx512;
 /// # Safety
 /// The processor must have AVX-512 F and DQ, and what the job says of its own pointers must hold.
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn run<J: Job>(job: J) -> J::Output {
+pub(super) unsafe fn run<J: Job>(job: &ManuallyDrop<J>) -> J::Output {
     // SAFETY: passed on to the caller.
-    unsafe { job.run::<Avx512>() }
+    unsafe { std::ptr::read(&raw const **job).run::<Avx512>() }
 }
 
 impl Lanes for Avx512 {

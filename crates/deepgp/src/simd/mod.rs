@@ -19,6 +19,7 @@ pub(crate) use aligned::Aligned;
 pub(crate) use blas::multiply;
 pub use blas::{all_finite, axpy, combine, dot, sum};
 pub use exp::{exp_in_place, exp_in_place_on, exp_into};
+use std::mem::ManuallyDrop;
 
 /// A vector of `N` float64 numbers and what is done with it.
 ///
@@ -161,7 +162,7 @@ impl Isa {
 ///
 /// # Safety
 /// What the job says of its own pointers must hold.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn run<J: Job>(job: J) -> J::Output {
     #[cfg(test)]
     let isa = forced::isa().unwrap_or_else(Isa::detect);
@@ -194,16 +195,18 @@ impl<R, F: FnOnce() -> R> Job for Plain<F> {
 ///
 /// # Safety
 /// The processor must have it, and what the job says of its own pointers must hold.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn run_on<J: Job>(isa: Isa, job: J) -> J::Output {
-    // SAFETY: passed on to the caller.
+    // By reference: jobs have many fields, and to move one costs as much as a short job.
+    let job = ManuallyDrop::new(job);
+    // SAFETY: passed on to the caller; the job is read once.
     unsafe {
         match isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => avx512::run(job),
+            Isa::Avx512 => avx512::run(&job),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => avx2::run(job),
-            _ => job.run::<portable::Portable>(),
+            Isa::Avx2 => avx2::run(&job),
+            _ => ManuallyDrop::into_inner(job).run::<portable::Portable>(),
         }
     }
 }
