@@ -98,27 +98,44 @@ impl Damping {
 
 /// The furthest of `step`, `step`/2, … at which the candidate is finite and keeps I + Λ definite, in `room.factor`.
 ///
-/// `candidate` writes the factor for a step. `false` (with the event that says so) if no step is short enough.
+/// `candidate` writes the factor for a step, a combination of one that is definite with another. Pivots are concave functions of Λ, so
+/// steps that will do reach from 0 to some length: whichever is tried first, the furthest is the same. The search begins beside
+/// `halvings`, those of the last time, and leaves its own there. `false` (with the event that says so) if no step is short enough.
 pub(super) fn damped(
     at: (usize, usize),
     step: f64,
     mut candidate: impl FnMut(f64, &mut Factor),
     room: &mut Room,
+    halvings: &mut usize,
     events: &mut Vec<Event>,
 ) -> bool {
     let (layer, output) = at;
-    let mut damping = step;
-    for halvings in 0..=MAX_HALVINGS {
-        if admitted(damping, &mut candidate, room) {
-            if halvings > 0 {
-                events.push(Event::DampingShrunk { layer, output, damping });
+    let halved = |times: usize| step * 0.5_f64.powi(times as i32);
+    let mut tried = halvings.saturating_sub(1);
+    if admitted(halved(tried), &mut candidate, room) {
+        while tried > 0 {
+            let last = room.log_partition;
+            std::mem::swap(&mut room.factor, &mut room.shorter);
+            if !admitted(halved(tried - 1), &mut candidate, room) {
+                std::mem::swap(&mut room.factor, &mut room.shorter);
+                room.log_partition = last;
+                break;
             }
-            return true;
+            tried -= 1;
         }
-        damping *= 0.5;
+    } else {
+        tried += 1;
+        while tried <= MAX_HALVINGS && !admitted(halved(tried), &mut candidate, room) {
+            tried += 1;
+        }
     }
-    events.push(Event::SiteRejected { layer, output });
-    false
+    *halvings = tried;
+    match tried {
+        0 => {}
+        1..=MAX_HALVINGS => events.push(Event::DampingShrunk { layer, output, damping: halved(tried) }),
+        _ => events.push(Event::SiteRejected { layer, output }),
+    }
+    tried <= MAX_HALVINGS
 }
 
 /// Whether the candidate for a step is finite and keeps I + Λ definite; it is then in `room.factor`.
@@ -138,8 +155,9 @@ pub(super) fn admitted(step: f64, mut candidate: impl FnMut(f64, &mut Factor), r
 /// Working memory of [`damped`].
 #[derive(Debug, Clone)]
 pub(super) struct Room {
-    /// The candidate.
+    /// The candidate, and one for a shorter step.
     pub factor: Factor,
+    shorter: Factor,
     /// φ of prior × candidate.
     pub log_partition: f64,
     root: PivotScratch,
@@ -147,13 +165,42 @@ pub(super) struct Room {
 
 impl Default for Room {
     fn default() -> Self {
-        Self { factor: Factor::zeros(0), log_partition: 0.0, root: PivotScratch::default() }
+        Self { factor: Factor::zeros(0), shorter: Factor::zeros(0), log_partition: 0.0, root: PivotScratch::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::Mat;
+
+    /// Wherever the search for a step begins, it ends at the same one.
+    #[test]
+    fn halvings_do_not_depend_on_where_they_begin() {
+        let m = 9;
+        let wave = |i: usize, j: usize, k: f64| (k * (1 + i.min(j)) as f64 + (2 * i.max(j)) as f64).sin();
+        let factor = Factor {
+            precision: Mat::from_fn(m, m, |i, j| if i == j { 2.0 } else { 0.1 * wave(i, j, 1.3) }),
+            linear: (0..m).map(|i| wave(i, i, 0.7)).collect(),
+        };
+        let mut seen = [false; MAX_HALVINGS + 2];
+        for scale in (0..200).map(|k| 1.1_f64.powi(k - 30)) {
+            let site = Factor {
+                precision: Mat::from_fn(m, m, |i, j| scale * wave(i, j, 2.1)),
+                linear: (0..m).map(|i| scale * wave(i, 0, 0.9)).collect(),
+            };
+            let search = |mut halvings: usize| {
+                let (mut room, mut events) = (Room::default(), Vec::new());
+                let candidate = |rho: f64, out: &mut Factor| out.combine(1.0 - rho, &factor, rho, &site);
+                let found = damped((0, 0), 0.5, candidate, &mut room, &mut halvings, &mut events);
+                (halvings, found.then_some((room.factor, room.log_partition)), events)
+            };
+            let plain = search(0);
+            seen[plain.0] = true;
+            (1..=MAX_HALVINGS + 1).for_each(|start| assert_eq!(search(start), plain, "{scale}, from {start}"));
+        }
+        assert!(seen.iter().all(|seen| *seen), "every outcome arises: {seen:?}");
+    }
 
     #[test]
     fn huge_energies_leave_finite_numbers() {

@@ -115,7 +115,7 @@ impl State {
                 out.add_scaled(-rho, own);
             }
         };
-        if !damped((l, d), rho, candidate, room, events) {
+        if !damped((l, d), rho, candidate, room, &mut 0, events) {
             return;
         }
         if own.is_some() {

@@ -6,7 +6,6 @@
 //! Reference: Bui et al. (2015), section 3, with (Λ_n, η_n) from [`super::site`].
 
 use super::damping::{admitted, damped};
-use super::workspace::Remembered;
 use super::{Batch, Event, Inference, Site, State, Step, Workspace, energy, floor_events, site};
 use crate::error::Result;
 use crate::gauss::Factor;
@@ -60,9 +59,10 @@ fn commit(state: &mut State, whole: f64, ws: &mut Workspace, events: &mut Vec<Ev
             // A factor at the edge of definiteness, which every site pushes further out, would be stuck there while the
             // parameters move on: it is drawn towards the prior, (Λ, η) ← (1 − ρ) (Λ, η), until sites fit again.
             let forget = |_: f64, out: &mut Factor| out.combine(1.0 - rho, factor, 0.0, site);
-            if damped((l, d), rho, candidate, &mut ws.room, events) || admitted(rho, forget, &mut ws.room) {
-                std::mem::swap(factor, &mut ws.room.factor);
-                ws.remembered[l][d] = Remembered::new(factor, ws.room.log_partition);
+            let (room, remembered) = (&mut ws.room, &mut ws.remembered[l][d]);
+            if damped((l, d), rho, candidate, room, &mut remembered.halvings, events) || admitted(rho, forget, room) {
+                std::mem::swap(factor, &mut room.factor);
+                remembered.put(factor, room.log_partition);
             }
         }
     }

@@ -133,9 +133,13 @@ impl Workspace {
         let mut sum = 0.0;
         for (l, factors) in factors.iter().enumerate() {
             for (d, factor) in factors.iter().enumerate() {
-                sum += match self.remembered[l][d].of(factor) {
+                let remembered = &mut self.remembered[l][d];
+                sum += match remembered.of(factor) {
                     Some(phi) => phi,
-                    None => factor.log_partition(0.0, &mut self.root).map_err(|e| e.in_output(d).in_layer(l))?,
+                    None => {
+                        *remembered = Remembered::default();
+                        factor.log_partition(0.0, &mut self.root).map_err(|e| e.in_output(d).in_layer(l))?
+                    }
                 };
             }
         }
@@ -162,17 +166,20 @@ impl Workspace {
     }
 }
 
-/// φ of a factor that a step has just left behind: the next one asks for it again.
+/// What is known of a factor that a step has just left behind, for the next one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Remembered {
     phi: f64,
     /// By which the factor is told from one that something else has put in its place.
     sums: Option<(f64, f64)>,
+    /// How often its step was halved.
+    pub halvings: usize,
 }
 
 impl Remembered {
-    pub(super) fn new(factor: &Factor, phi: f64) -> Self {
-        Self { phi, sums: Some(sums_of(factor)) }
+    /// Takes note of a new factor and its φ.
+    pub(super) fn put(&mut self, factor: &Factor, phi: f64) {
+        (self.phi, self.sums) = (phi, Some(sums_of(factor)));
     }
 
     /// φ, if it is that of this factor.

@@ -5,7 +5,7 @@
 //! factor that does not stay in the cache is copied block by block, as general libraries do. All matrices are row-major.
 
 use super::Mat;
-use super::tile::{Strided, VECTORS, accumulate_some, column_tiles, combine, store, zeros};
+use super::tile::{Strided, VECTORS, accumulate, column_tiles, combine, store, zeros};
 use crate::simd::{Aligned, Job, Lanes, PAD, run};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -195,9 +195,6 @@ struct Tile {
     a: Strided,
     b: *const f64,
     b_stride: usize,
-    /// Where B has entries: everywhere, or its inner index less this tile's first column must be that of a triangle.
-    b_part: Part,
-    column: usize,
     range: Range<usize>,
     out: *mut f64,
     out_stride: usize,
@@ -229,30 +226,14 @@ impl Tile {
     /// R rows × C vectors.
     #[inline(always)]
     unsafe fn of<L: Lanes, const R: usize, const C: usize>(self, tail: usize) {
-        let Self { a, b, b_stride, b_part, column, range, out, out_stride, mode } = self;
-        // Where vector c meets entries of B: a lower triangle begins, an upper one ends, vector by vector.
-        let inside = |k: usize| k.max(range.start).min(range.end);
-        let begin = |c: usize| if b_part == Part::Lower { inside(column + c * L::N) } else { range.start };
-        let end = |c: usize| if b_part == Part::Upper { inside(column + (c + 1) * L::N) } else { range.end };
+        let Self { a, b, b_stride, range, out, out_stride, mode } = self;
         // SAFETY: passed on to the caller.
         unsafe {
             let mut acc = zeros::<L, R, C>();
             if mode == Mode::Continue {
                 combine::<L, R, C>(&mut acc, out, out_stride, tail, |_, old, _| old);
             }
-            if C > 1 {
-                acc = accumulate_some::<L, R, C, 0, 1>(acc, a, b, b_stride, begin(0)..begin(1), tail);
-            }
-            if C > 2 {
-                acc = accumulate_some::<L, R, C, 0, 2>(acc, a, b, b_stride, begin(1)..begin(2), tail);
-            }
-            acc = accumulate_some::<L, R, C, 0, C>(acc, a, b, b_stride, begin(C - 1)..end(0), tail);
-            if C > 1 {
-                acc = accumulate_some::<L, R, C, 1, C>(acc, a, b, b_stride, end(0)..end(1), tail);
-            }
-            if C > 2 {
-                acc = accumulate_some::<L, R, C, 2, C>(acc, a, b, b_stride, end(1)..end(2), tail);
-            }
+            let mut acc = accumulate::<L, R, C>(acc, a, b, b_stride, range, tail);
             match mode {
                 Mode::Set | Mode::Continue => {}
                 Mode::Add => combine::<L, R, C>(&mut acc, out, out_stride, tail, |_, old, new| L::add(old, new)),
@@ -272,7 +253,7 @@ impl Job for InPlace {
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
         let Self(product) = self;
-        let Product { a, b, b_stride, b_part, out, out_stride, mode, .. } = product;
+        let Product { a, b, b_stride, out, out_stride, mode, .. } = product;
         let cols = product.size.1;
         for (i, height) in row_tiles::<L>(0..product.size.0) {
             let wanted = match product.part {
@@ -286,8 +267,7 @@ impl Job for InPlace {
                 unsafe {
                     let a = Strided { data: a.data.add(i * a.row), ..a };
                     let out = out.add(i * out_stride + j);
-                    Tile { a, b: b.add(j), b_stride, b_part, column: j, range, out, out_stride, mode }
-                        .run::<L>(height, vectors, tail);
+                    Tile { a, b: b.add(j), b_stride, range, out, out_stride, mode }.run::<L>(height, vectors, tail);
                 }
             }
         }
@@ -422,18 +402,8 @@ impl Copied {
                     let (a, b, out) =
                         (self.left(i - rows.start, height), self.right::<L>(t), out.add(i * out_stride + j));
                     (0..height).for_each(|r| L::prefetch(out.add(r * out_stride), vectors));
-                    Tile {
-                        a,
-                        b,
-                        b_stride: VECTORS * L::N,
-                        b_part: Part::Full,
-                        column: 0,
-                        range,
-                        out,
-                        out_stride,
-                        mode,
-                    }
-                    .run::<L>(height, vectors, tail);
+                    Tile { a, b, b_stride: VECTORS * L::N, range, out, out_stride, mode }
+                        .run::<L>(height, vectors, tail);
                 }
             }
         }

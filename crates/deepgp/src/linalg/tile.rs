@@ -26,20 +26,6 @@ pub(super) unsafe fn zeros<L: Lanes, const R: usize, const C: usize>() -> [[L::V
 /// has `tail` lanes (0: all).
 #[inline(always)]
 pub(super) unsafe fn accumulate<L: Lanes, const R: usize, const C: usize>(
-    acc: [[L::V; C]; R],
-    a: Strided,
-    b: *const f64,
-    b_stride: usize,
-    range: Range<usize>,
-    tail: usize,
-) -> [[L::V; C]; R] {
-    // SAFETY: passed on to the caller.
-    unsafe { accumulate_some::<L, R, C, 0, C>(acc, a, b, b_stride, range, tail) }
-}
-
-/// [`accumulate`] for vectors FROM to TO of the C alone.
-#[inline(always)]
-pub(super) unsafe fn accumulate_some<L: Lanes, const R: usize, const C: usize, const FROM: usize, const TO: usize>(
     mut acc: [[L::V; C]; R],
     a: Strided,
     b: *const f64,
@@ -52,8 +38,8 @@ pub(super) unsafe fn accumulate_some<L: Lanes, const R: usize, const C: usize, c
         for k in range {
             let row = b.add(k * b_stride);
             let mut b_k = [L::splat(0.0); C];
-            for c in FROM..TO {
-                b_k[c] = if c + 1 == C && tail > 0 {
+            for (c, v) in b_k.iter_mut().enumerate() {
+                *v = if c + 1 == C && tail > 0 {
                     L::load_part(row.add(c * L::N), tail)
                 } else {
                     L::load(row.add(c * L::N))
@@ -61,8 +47,8 @@ pub(super) unsafe fn accumulate_some<L: Lanes, const R: usize, const C: usize, c
             }
             for (r, acc) in acc.iter_mut().enumerate() {
                 let a_rk = L::splat(*a.data.add(r * a.row + k * a.inner));
-                for c in FROM..TO {
-                    acc[c] = L::mul_add(a_rk, b_k[c], acc[c]);
+                for (acc, b) in acc.iter_mut().zip(b_k) {
+                    *acc = L::mul_add(a_rk, b, *acc);
                 }
             }
         }
