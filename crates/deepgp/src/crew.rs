@@ -3,8 +3,10 @@
 //! A training step takes a millisecond or less, and to wake a sleeping thread can take half of that. A worker therefore looks out for
 //! the next job for a while before it lies down, and the caller works along.
 
+use crate::error::{Error, Result};
 use std::any::Any;
 use std::hint::spin_loop;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -32,7 +34,7 @@ struct Shared {
     jobs: AtomicUsize,
     /// The next piece that nobody has taken.
     next: AtomicUsize,
-    /// Workers that are not done with the job yet.
+    /// Workers that have joined the job and are not done with it yet; they join under the lock.
     busy: AtomicUsize,
     stop: AtomicBool,
     job: Mutex<Job>,
@@ -42,9 +44,11 @@ struct Shared {
 /// What is being worked on.
 #[derive(Default)]
 struct Job {
-    /// Erased lifetime: it is there only while [`Crew::run`] waits for all workers.
+    /// Erased lifetime: it is there only while [`Crew::run`] lasts, which waits for workers that have it.
     work: Option<&'static Work<'static>>,
     pieces: usize,
+    /// Workers that have lain down.
+    asleep: usize,
     /// What a worker panicked with.
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -99,7 +103,9 @@ impl Shared {
             if jobs != seen {
                 return Some(jobs);
             }
+            job.asleep += 1;
             job = self.wake.wait(job).unwrap_or_else(PoisonError::into_inner);
+            job.asleep -= 1;
         }
     }
 
@@ -107,13 +113,16 @@ impl Shared {
         let mut seen = 0;
         while let Some(jobs) = self.await_job(seen) {
             seen = jobs;
-            let (work, pieces) = {
+            // Who comes too late finds no work: nobody has waited for it.
+            let job = {
                 let job = self.lock();
-                (job.work, job.pieces)
+                job.work.map(|work| {
+                    self.busy.fetch_add(1, Ordering::Relaxed);
+                    (work, job.pieces)
+                })
             };
-            if let Some(work) = work
-                && let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.take_pieces(thread, work, pieces)))
-            {
+            let Some((work, pieces)) = job else { continue };
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.take_pieces(thread, work, pieces))) {
                 // Nobody need go on with a job that is lost.
                 self.next.store(pieces, Ordering::Relaxed);
                 self.lock().panic = Some(panic);
@@ -148,17 +157,19 @@ impl Crew {
     /// If `work` does, on any thread.
     pub fn run(&mut self, pieces: usize, work: &Work<'_>) {
         let shared = &*self.shared;
-        // SAFETY: workers use the reference only between here and the end of `_all`, which waits for them even if `work`
+        // SAFETY: workers use the reference only between here and the end of `all`, which waits for them even if `work`
         // panics on this thread; so it never outlives what it refers to. `&mut self` keeps a second job out.
         let erased: &'static Work<'static> = unsafe { std::mem::transmute::<&Work<'_>, &'static Work<'static>>(work) };
-        {
+        let asleep = {
             let mut job = shared.lock();
             (job.work, job.pieces, job.panic) = (Some(erased), pieces, None);
             shared.next.store(0, Ordering::Relaxed);
-            shared.busy.store(self.workers.len(), Ordering::Relaxed);
             shared.jobs.fetch_add(1, Ordering::Release);
+            job.asleep
+        };
+        if asleep > 0 {
+            shared.wake.notify_all();
         }
-        shared.wake.notify_all();
         let all = AllDone(shared);
         shared.take_pieces(0, work, pieces);
         drop(all);
@@ -169,7 +180,98 @@ impl Crew {
     }
 }
 
-/// Waits for all workers when it goes, also in a panic, and takes the job away.
+/// Slices of one length that are lent out entry by entry, those of one number together.
+pub trait Lend {
+    /// The entries of one number.
+    type Entry;
+    /// How many numbers there are.
+    fn entries(&self) -> usize;
+    /// The entries of number `i`.
+    ///
+    /// # Safety
+    /// `i` is below [`Lend::entries`], and was not asked for before.
+    unsafe fn lend(&self, i: usize) -> Self::Entry;
+}
+
+/// A slice that is lent out.
+#[derive(Debug)]
+pub struct Lent<'a, T> {
+    first: *mut T,
+    len: usize,
+    slice: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: what threads get of it are entries, each of them one thread's alone.
+unsafe impl<T: Send> Sync for Lent<'_, T> {}
+
+/// Lends a slice.
+pub fn lent<T>(slice: &mut [T]) -> Lent<'_, T> {
+    Lent { first: slice.as_mut_ptr(), len: slice.len(), slice: PhantomData }
+}
+
+impl<'a, T> Lend for Lent<'a, T> {
+    type Entry = &'a mut T;
+
+    fn entries(&self) -> usize {
+        self.len
+    }
+
+    unsafe fn lend(&self, i: usize) -> &'a mut T {
+        // SAFETY: it lies in the slice, which is borrowed for as long, and the caller sees to it that it is lent once.
+        unsafe { &mut *self.first.add(i) }
+    }
+}
+
+impl<A: Lend, B: Lend> Lend for (A, B) {
+    type Entry = (A::Entry, B::Entry);
+
+    fn entries(&self) -> usize {
+        assert_eq!(self.0.entries(), self.1.entries(), "slices of one length");
+        self.0.entries()
+    }
+
+    unsafe fn lend(&self, i: usize) -> Self::Entry {
+        // SAFETY: passed on to the caller; both have as many entries.
+        unsafe { (self.0.lend(i), self.1.lend(i)) }
+    }
+}
+
+/// Works on the entries of every number, shared out among a crew if there is one. `work` gets the number and the entries.
+///
+/// # Panics
+/// If `work` does.
+pub fn each<L: Lend + Sync>(crew: Option<&mut Crew>, memory: L, work: impl Fn(usize, L::Entry) + Sync) {
+    let entries = memory.entries();
+    // SAFETY: below the number of entries, and pieces of a job are done once each.
+    let piece = |i: usize| work(i, unsafe { memory.lend(i) });
+    match crew {
+        Some(crew) if entries > 1 => crew.run(entries, &|_, i| piece(i)),
+        _ => (0..entries).for_each(piece),
+    }
+}
+
+/// [`each`] for work that can fail: the error of the lowest number, if there is one.
+///
+/// # Errors
+/// Those of `work`.
+pub fn try_each<L: Lend + Sync>(
+    crew: Option<&mut Crew>,
+    memory: L,
+    work: impl Fn(usize, L::Entry) -> Result<()> + Sync,
+) -> Result<()> {
+    let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    each(crew, memory, |i, entries| {
+        if let Err(error) = work(i, entries) {
+            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+            if failed.as_ref().is_none_or(|(other, _)| i < *other) {
+                *failed = Some((i, error));
+            }
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// Takes the job away when it goes, also in a panic, and waits for the workers that have joined it.
 struct AllDone<'a>(&'a Shared);
 
 impl Drop for AllDone<'_> {
@@ -178,13 +280,13 @@ impl Drop for AllDone<'_> {
         if std::thread::panicking() {
             self.0.next.store(usize::MAX / 2, Ordering::Relaxed);
         }
+        self.0.lock().work = None;
         let mut looks = 0_usize;
         while self.0.busy.load(Ordering::Acquire) > 0 {
             looks += 1;
             // Others may need this core to finish.
             if looks.is_multiple_of(LOOKS) { std::thread::yield_now() } else { spin_loop() }
         }
-        self.0.lock().work = None;
     }
 }
 
@@ -222,6 +324,37 @@ mod tests {
                 assert!(done.iter().all(|n| n.load(Ordering::SeqCst) == 1));
             }
         }
+    }
+
+    #[test]
+    fn entries_of_one_number_are_lent_together() {
+        for crew in [None, Some(&mut Crew::new(3))] {
+            let (mut names, mut squares) = (vec![String::new(); 100], vec![0; 100]);
+            each(crew, (lent(&mut names), lent(&mut squares)), |i, (name, square)| {
+                name.push_str(&i.to_string());
+                *square += i * i;
+            });
+            assert!((0..100).all(|i| names[i] == i.to_string() && squares[i] == i * i));
+        }
+    }
+
+    #[test]
+    fn the_first_error_is_told_and_the_rest_is_done() {
+        for crew in [None, Some(&mut Crew::new(3))] {
+            let mut done = vec![false; 50];
+            let failed = try_each(crew, lent(&mut done), |i, done| {
+                *done = true;
+                if i % 7 == 3 { Err(Error::Empty { what: "piece", rows: i, columns: 1 }) } else { Ok(()) }
+            });
+            assert!(matches!(failed, Err(Error::Empty { rows: 3, .. })), "{failed:?}");
+            assert!(done.iter().all(|done| *done));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "slices of one length")]
+    fn slices_of_different_lengths_are_refused() {
+        each(None, (lent(&mut [1, 2]), lent(&mut [1])), |_, _| {});
     }
 
     #[test]

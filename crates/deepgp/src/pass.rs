@@ -4,7 +4,7 @@
 //! their Ψ₂ is in cache. Nothing of the size of the data is kept: a block adds to the [`Sums`] of its slot, and slots are
 //! added in order, so that the result does not depend on how many threads shared the work.
 
-use crate::crew::Crew;
+use crate::crew::{Crew, each, lent};
 use crate::layer::{Inducing, Inputs, KnownTape, LayerSums, Projection, RandomTape, Wanted};
 use crate::likelihood::{Observation, TiltedBar};
 use crate::linalg::Mat;
@@ -17,6 +17,8 @@ use std::sync::{Mutex, PoisonError};
 pub const BLOCK: usize = 64;
 /// Block b belongs to slot b mod this, whoever works on it; slots are added in order.
 const SLOTS: usize = 8;
+/// Inducing inputs of a layer whose factorisations take longer than it takes to give them to another thread.
+const LARGE: usize = 64;
 
 /// Sums over points of log Z_n and of what its derivatives need.
 #[derive(Debug, Clone)]
@@ -57,11 +59,16 @@ impl Sums {
 
     /// Adds another block's sums.
     pub fn add(&mut self, other: &Sums) {
-        self.n_points += other.n_points;
-        self.log_z += other.log_z;
         for (mine, theirs) in self.layers.iter_mut().zip(&other.layers) {
             mine.add(theirs);
         }
+        self.add_numbers(other);
+    }
+
+    /// Adds what does not belong to a layer.
+    fn add_numbers(&mut self, other: &Sums) {
+        self.n_points += other.n_points;
+        self.log_z += other.log_z;
         for (a, b) in self.likelihood.iter_mut().zip(&other.likelihood) {
             *a += b;
         }
@@ -76,6 +83,8 @@ pub struct Workspace {
     /// One for every slot. Nobody ever waits for one.
     slots: Vec<Mutex<Sums>>,
     crew: Option<Crew>,
+    /// Whether a layer's matrices are so large that it pays to share out layers.
+    has_large_layers: bool,
 }
 
 /// Working memory of a thread.
@@ -130,7 +139,13 @@ impl Workspace {
         let crew = (threads > 1).then(|| Crew::new(threads.min(SLOTS)));
         let n_workers = crew.as_ref().map_or(1, Crew::threads);
         let workers = (0..n_workers).map(|_| Mutex::new(Worker::new(model))).collect();
-        Self { workers, slots: vec![Mutex::new(Sums::zeros(model))], crew }
+        let has_large_layers = model.layers().iter().any(|layer| layer.n_inducing() >= LARGE);
+        Self { workers, slots: vec![Mutex::new(Sums::zeros(model))], crew, has_large_layers }
+    }
+
+    /// The threads, for what a step does between passes, if it pays to share that out.
+    pub fn crew(&mut self) -> Option<&mut Crew> {
+        self.crew.as_mut().filter(|_| self.has_large_layers)
     }
 }
 
@@ -166,7 +181,7 @@ impl Pass<'_> {
     /// Sums over the given rows of `x`, `y`, into `sums`.
     pub fn run(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace, sums: &mut Sums) {
         let used = rows.len().div_ceil(BLOCK).clamp(1, SLOTS);
-        let Workspace { workers, slots, crew } = ws;
+        let Workspace { workers, slots, crew, .. } = ws;
         let work = |thread: usize, s: usize, slot: &mut Sums| {
             let mut worker = workers[thread].lock().unwrap_or_else(PoisonError::into_inner);
             slot.clear();
@@ -185,7 +200,13 @@ impl Pass<'_> {
                     work(thread, s, &mut slots[s].lock().unwrap_or_else(PoisonError::into_inner));
                 });
                 std::mem::swap(sums, alone(&mut slots[0]));
-                slots[1..used].iter_mut().for_each(|slot| sums.add(alone(slot)));
+                let mut others = [None; SLOTS];
+                others.iter_mut().zip(&mut slots[1..used]).for_each(|(other, slot)| *other = Some(&*alone(slot)));
+                let others = || others.into_iter().flatten();
+                others().for_each(|other| sums.add_numbers(other));
+                each(Some(crew), lent(&mut sums.layers), |l, mine| {
+                    others().for_each(|other| mine.add(&other.layers[l]))
+                });
             }
             // One thread works on every slot in the same memory, which stays in cache.
             _ => {

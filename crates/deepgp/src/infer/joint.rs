@@ -11,7 +11,6 @@ use crate::gauss::{Factor, MomentsBar};
 use crate::layer::Wanted;
 use crate::linalg::{Cholesky, Mat, Op, mul, tri};
 use crate::network::DeepGp;
-use crate::pass::Pass;
 use serde::{Deserialize, Serialize};
 
 /// The upper triangular R of Λ = RᵀR as M(M+1)/2 free numbers: row by row, the diagonal as its logarithm.
@@ -143,15 +142,11 @@ pub(super) fn sep_energy(
     let (weight, share) = (batch.weight(alpha), 1.0 - alpha / n_data);
     let posterior = all_moments(factors, 1.0)?;
     ws.project(factors, share)?;
-    let Workspace { context, cavity, projections, backs, pass, sums, phi, .. } = &mut *ws;
-    Pass { model, inducing: &context.inducing, projections, alpha, wanted: Wanted::Gradient }
-        .run(batch.x, batch.y, batch.rows, pass, sums);
+    ws.visit_batch(model, alpha, Wanted::Gradient, batch);
 
+    let Workspace { cavity, backs, sums, .. } = &mut *ws;
     let mut factor_bars = Vec::with_capacity(factors.len());
-    for (l, inducing) in context.inducing.iter().enumerate() {
-        let back = &mut backs[l];
-        projections[l].adjoint(inducing, &mut sums.layers[l], back);
-        std::mem::swap(&mut phi[l], &mut back.phi);
+    for (l, back) in backs.iter_mut().enumerate() {
         let mut outputs = Vec::with_capacity(back.bars.len());
         for (d, bar) in back.bars.iter_mut().enumerate() {
             bar.mean.iter_mut().for_each(|g| *g *= -weight);

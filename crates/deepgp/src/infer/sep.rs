@@ -12,7 +12,6 @@ use crate::gauss::Factor;
 use crate::layer::Wanted;
 use crate::linalg::Mat;
 use crate::network::DeepGp;
-use crate::pass::Pass;
 
 pub(super) fn step(
     inference: &Inference,
@@ -70,15 +69,10 @@ fn commit(state: &mut State, whole: f64, ws: &mut Workspace, events: &mut Vec<Ev
 
 /// The summed first-order sites of the whole batch, from sums over its points.
 fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace) {
-    let Workspace { context, cavity, projections, backs, pass, sums, phi, sites, site_counts, .. } = ws;
-    site_counts.iter_mut().flatten().for_each(|n| *n = batch.rows.len());
-    Pass { model, inducing: &context.inducing, projections, alpha, wanted: Wanted::Sites }
-        .run(batch.x, batch.y, batch.rows, pass, sums);
-    for (l, inducing) in context.inducing.iter().enumerate() {
-        let back = &mut backs[l];
-        projections[l].adjoint(inducing, &mut sums.layers[l], back);
-        std::mem::swap(&mut phi[l], &mut back.phi);
-        for (d, (cavity, site)) in cavity[l].iter().zip(&mut sites[l]).enumerate() {
+    ws.site_counts.iter_mut().flatten().for_each(|n| *n = batch.rows.len());
+    ws.visit_batch(model, alpha, Wanted::Sites, batch);
+    for ((cavity, back), sites) in ws.cavity.iter().zip(&mut ws.backs).zip(&mut ws.sites) {
+        for (d, (cavity, site)) in cavity.iter().zip(sites).enumerate() {
             site::first_order(cavity, back, d, site);
         }
     }

@@ -1,6 +1,7 @@
 //! The working memory of steps, and what a step computes in it before any engine acts.
 
 use super::{Batch, Event, Step, damping};
+use crate::crew::{Crew, each, lent, try_each};
 use crate::error::{Error, Result};
 use crate::gauss::{self, Factor, Moments};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack, Wanted};
@@ -21,7 +22,7 @@ pub struct Workspace {
     pub(super) own: Sums,
     /// Φ = LᵀL̄ per layer.
     pub(super) phi: Vec<Mat>,
-    pub(super) inducing_scratch: InducingScratch,
+    pub(super) inducing_scratch: Vec<InducingScratch>,
     /// Sites of the batch, per layer and output.
     pub(super) sites: Vec<Vec<Factor>>,
     /// Points that have a site, per layer and output.
@@ -54,7 +55,7 @@ impl Workspace {
             sums: Sums::zeros(model),
             own: Sums::zeros(model),
             phi: layers.iter().map(|l| Mat::zeros(l.n_inducing(), l.n_inducing())).collect(),
-            inducing_scratch: InducingScratch::default(),
+            inducing_scratch: vec![InducingScratch::default(); layers.len()],
             sites: layers.iter().map(sites).collect(),
             site_counts: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
             room: damping::Room::default(),
@@ -100,13 +101,27 @@ impl Workspace {
 
     /// Makes `cavity` and `projections` those of prior × factorˢ.
     pub(super) fn project(&mut self, factors: &[Vec<Factor>], share: f64) -> Result<()> {
-        for (l, (factors, cavity)) in factors.iter().zip(&mut self.cavity).enumerate() {
-            for (d, (factor, q)) in factors.iter().zip(cavity.iter_mut()).enumerate() {
+        let Self { context, cavity, projections, pass, .. } = self;
+        try_each(pass.crew(), (lent(cavity), lent(projections)), |l, (cavity, projection)| {
+            for (d, (factor, q)) in factors[l].iter().zip(cavity.iter_mut()).enumerate() {
                 q.refill(factor, share).map_err(|e| e.in_output(d).in_layer(l))?;
             }
-            self.projections[l].refill(&self.context.inducing[l], Inputs::of(l), cavity);
-        }
-        Ok(())
+            projection.refill(&context.inducing[l], Inputs::of(l), cavity);
+            Ok(())
+        })
+    }
+
+    /// Passes a batch through the projections of `cavity`: sums over its points go to `sums` and `phi`, the derivatives in the
+    /// cavities' moments to `backs`.
+    pub(super) fn visit_batch(&mut self, model: &DeepGp, alpha: f64, wanted: Wanted, batch: Batch<'_>) {
+        let Self { context, projections, backs, pass, sums, phi, .. } = self;
+        Pass { model, inducing: &context.inducing, projections, alpha, wanted }
+            .run(batch.x, batch.y, batch.rows, pass, sums);
+        let memory = ((lent(&mut sums.layers), lent(backs)), lent(phi));
+        each(pass.crew(), memory, |l, ((sums, back), phi)| {
+            projections[l].adjoint(&context.inducing[l], sums, back);
+            std::mem::swap(phi, &mut back.phi);
+        });
     }
 
     /// Passes one point through the projections of `cavity`: its sums go to `own` and are added to `sums` and `phi`, the
@@ -148,12 +163,12 @@ impl Workspace {
 
     /// From Φ and the sums over points to ∂energy/∂(free parameters), where energy = `scale` · Σ log Z.
     pub(super) fn free_gradient(&mut self, model: &DeepGp, scale: f64) -> Vec<f64> {
-        let Self { context, sums, phi, inducing_scratch, gradient, free, .. } = self;
-        for (l, layer) in model.layers().iter().enumerate() {
-            let grad = &mut gradient.layers[l];
+        let Self { context, pass, sums, phi, inducing_scratch, gradient, free, .. } = self;
+        let memory = ((lent(&mut gradient.layers), lent(phi)), lent(inducing_scratch));
+        each(pass.crew(), memory, |l, ((grad, phi), scratch)| {
             grad.clear();
-            context.inducing[l].adjoint(layer, &mut phi[l], &sums.layers[l], inducing_scratch, grad);
-        }
+            context.inducing[l].adjoint(&model.layers()[l], phi, &sums.layers[l], scratch, grad);
+        });
         gradient.likelihood.clone_from(&sums.likelihood);
         let mut out = std::mem::take(free);
         gradient.free_into(model, scale, &mut out);
@@ -201,16 +216,15 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(model: &DeepGp, jitter: Jitter) -> Result<Self> {
         let mut out = Self::default();
-        out.refill(model, jitter)?;
+        out.refill(model, jitter, None)?;
         Ok(out)
     }
 
-    pub(super) fn refill(&mut self, model: &DeepGp, jitter: Jitter) -> Result<()> {
+    pub(super) fn refill(&mut self, model: &DeepGp, jitter: Jitter, crew: Option<&mut Crew>) -> Result<()> {
         self.inducing.resize_with(model.layers().len(), Inducing::default);
-        for (l, (layer, inducing)) in model.layers().iter().zip(&mut self.inducing).enumerate() {
-            inducing.refill(layer, Inputs::of(l), jitter).map_err(|e| e.in_layer(l))?;
-        }
-        Ok(())
+        try_each(crew, lent(&mut self.inducing), |l, inducing| {
+            inducing.refill(&model.layers()[l], Inputs::of(l), jitter).map_err(|e| e.in_layer(l))
+        })
     }
 
     /// Events for factors that needed more jitter than was configured.
