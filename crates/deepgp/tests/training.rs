@@ -82,6 +82,27 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
+fn threads_that_share_layers_give_the_same_bits() {
+    // With fewer inducing inputs layers are not shared out.
+    let (x, y) = toy(100, 0.2, 1, wave);
+    let run = |settings: Settings| {
+        let mut trainer = Trainer::new(start(&x, &[2, 1], 70, 1), &x, &y, settings).expect("a trainer");
+        let outcome = trainer.run(&mut ());
+        (trainer.fitted(), outcome)
+    };
+    for engine in [Engine::Sep(Site::FirstOrder), Engine::JointEnergy] {
+        for batch_size in [20, 100] {
+            let settings = Settings { batch_size, ..settings(engine, 4) };
+            let alone = run(settings.clone());
+            for threads in [2, 4] {
+                let shared = run(Settings { threads, ..settings.clone() });
+                assert_eq!(alone, shared, "{engine:?}, batches of {batch_size}, {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_run_ends_after_its_iterations_or_when_it_is_told() {
     let (x, y) = toy(30, 0.2, 1, wave);
     let all = run(&x, &y, settings(Engine::Sep(Site::FirstOrder), 25)).1;

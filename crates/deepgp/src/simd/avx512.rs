@@ -1,6 +1,6 @@
 //! 512-bit vectors; the exponential by a 16-entry table and `vscalefpd`.
 
-use super::exp::{LN2_16_HI, LN2_16_LO, MAGIC, TABLE_POLY, TABLE_POLY_2, TABLE16};
+use super::exp::{LN2_16_HI, LN2_16_LO, MAGIC, MIN_POWER, TABLE_POLY, TABLE_POLY_2, TABLE16};
 use super::{Job, Lanes};
 use std::arch::x86_64::*;
 use std::mem::ManuallyDrop;
@@ -175,7 +175,9 @@ impl Lanes for Avx512 {
             let shifted = _mm512_add_round_pd::<DOWN>(x, _mm512_set1_pd(MAGIC / 16.0));
             // To four binary places, rounding down: one instruction less than two differences.
             let r = _mm512_reduce_pd::<{ 4 << 4 | DOWN }>(x);
-            _mm512_scalef_pd(sixteenth(shifted, r, &TABLE_POLY_2), x)
+            // NaN is not less.
+            let kept = _mm512_cmp_pd_mask::<_CMP_NLT_UQ>(x, _mm512_set1_pd(MIN_POWER));
+            _mm512_maskz_scalef_pd(kept, sixteenth(shifted, r, &TABLE_POLY_2), x)
         }
     }
 }

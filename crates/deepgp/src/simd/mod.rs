@@ -81,20 +81,29 @@ pub(crate) trait Lanes: Copy {
     unsafe fn transpose(from: *const f64, from_stride: usize, to: *mut f64, to_stride: usize);
     /// eˣ, to 2 ulp where it is a normal number; 0 or nearly 0 below −707.5, infinity above 709.7 or where it overflows, NaN for NaN.
     unsafe fn exp(v: Self::V) -> Self::V;
-    /// 2ˣ, to 2 ulp where it is a normal number; 0 or nearly 0 below −1021, infinity where it overflows or nearly does, NaN for
-    /// NaN. Cheaper than eˣ, since x less its nearest power is exact.
+    /// 2ˣ, to 2 ulp; 0 below −900 (`exp::MIN_POWER`), infinity where it overflows or nearly does, NaN for NaN. Cheaper than eˣ, since x
+    /// less its nearest power is exact.
     unsafe fn exp2(v: Self::V) -> Self::V;
 }
+
+/// Bytes of a cache line.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
 
 /// Says that these numbers will be wanted soon; where the processor cannot be told, nothing happens.
 pub(crate) fn prefetch(numbers: &[f64]) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // A line from wherever in it numbers begin, and the one in which they end.
+        // Every line once: that of each eighth number, and the one in which they end.
+        let mut line = usize::MAX;
         for number in numbers.iter().step_by(PAD).chain(numbers.last()) {
-            // SAFETY: a hint, which every processor of this kind takes, for an address inside the slice.
-            unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(number).cast()) }
+            let address = std::ptr::from_ref(number);
+            if address.addr() / LINE != line {
+                line = address.addr() / LINE;
+                // SAFETY: a hint, which every processor of this kind takes, for an address inside the slice.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) }
+            }
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
