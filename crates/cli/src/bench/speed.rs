@@ -139,6 +139,10 @@ fn with_trainer<R>(sizes: Sizes<'_>, body: impl FnOnce(&mut Trainer<'_>, &Mat) -
     body(&mut Trainer::new(net, &x, &y, settings)?, &x)
 }
 
+/// Least seconds that steps are timed for between two measurements of the ceilings, for which a second thread has nothing to do: so long
+/// that it does not matter that it has to be woken.
+const CHUNK: f64 = 0.025;
+
 /// Times steps and predictions for so many seconds, and the ceilings by turns with the steps.
 pub(super) fn time_sizes(sizes: Sizes<'_>, seconds: f64) -> Result<Timing> {
     with_trainer(sizes, |trainer, x| time(trainer, x, seconds))
@@ -149,7 +153,7 @@ fn time(trainer: &mut Trainer<'_>, x: &Mat, seconds: f64) -> Result<Timing> {
     let (mut steps, mut ceilings) = (Vec::new(), Vec::new());
     run_for(trainer, 20);
     let mut chunk = 1;
-    while chunk < 1000 && time_steps(trainer, chunk) < 0.005 {
+    while chunk < 1000 && time_steps(trainer, chunk) < CHUNK {
         chunk *= 2;
     }
     let started = Instant::now();
