@@ -299,6 +299,10 @@ impl Eq {
         see_from(z.row(0), z, &mut tables.seen);
         tables.points.resize(dim * row);
         transpose_rows_into(z, &mut tables.points, row);
+        tables.ends.clear();
+        if wanted == Part::Full {
+            tables.ends.extend(tables.points.chunks_exact(row).map(|points| ends(&points[..m])));
+        }
         tables.scaled.resize(dim * row);
         tables.pairs.resize(m * row);
         let job = PairDistances {
@@ -417,4 +421,10 @@ impl Eq {
 fn inverses(lengthscale: &[f64], room: &mut Vec<f64>) {
     room.clear();
     room.extend(lengthscale.iter().map(|l| 1.0 / l));
+}
+/// The least and the largest of some numbers; whatever is NaN among them is passed over.
+fn ends(numbers: &[f64]) -> [f64; 2] {
+    numbers.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[least, largest], &x| {
+        [if x < least { x } else { least }, if x > largest { x } else { largest }]
+    })
 }

@@ -166,19 +166,31 @@ impl Lanes for Avx512 {
         }
     }
 
-    /// 2ˣ = 2^⌊x⌋ · T[⌊16x⌋ mod 16] · (1 + p(r)),   r = x − ⌊16x⌋/16, which is exact.
     #[inline(always)]
     unsafe fn exp2(x: __m512d) -> __m512d {
-        const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
         unsafe {
-            // ⌊16x⌋ in the lowest bits; where x is too large for that any entry will do.
-            let shifted = _mm512_add_round_pd::<DOWN>(x, _mm512_set1_pd(MAGIC / 16.0));
-            // To four binary places, rounding down: one instruction less than two differences.
-            let r = _mm512_reduce_pd::<{ 4 << 4 | DOWN }>(x);
             // NaN is not less.
             let kept = _mm512_cmp_pd_mask::<_CMP_NLT_UQ>(x, _mm512_set1_pd(MIN_POWER));
-            _mm512_maskz_scalef_pd(kept, sixteenth(shifted, r, &TABLE_POLY_2), x)
+            _mm512_maskz_scalef_pd(kept, fraction_of_exp2(x), x)
         }
+    }
+
+    #[inline(always)]
+    unsafe fn exp2_inside(x: __m512d) -> __m512d {
+        unsafe { _mm512_scalef_pd(fraction_of_exp2(x), x) }
+    }
+}
+
+/// 2ˣ = 2^⌊x⌋ · T[⌊16x⌋ mod 16] · (1 + p(r)) but for 2^⌊x⌋,   r = x − ⌊16x⌋/16, which is exact.
+#[inline(always)]
+unsafe fn fraction_of_exp2(x: __m512d) -> __m512d {
+    const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+    unsafe {
+        // ⌊16x⌋ in the lowest bits; where x is too large for that any entry will do.
+        let shifted = _mm512_add_round_pd::<DOWN>(x, _mm512_set1_pd(MAGIC / 16.0));
+        // To four binary places, rounding down: one instruction less than two differences.
+        let r = _mm512_reduce_pd::<{ 4 << 4 | DOWN }>(x);
+        sixteenth(shifted, r, &TABLE_POLY_2)
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) const POLY_2: [f64; 11] = [
 
 /// Powers of two below this are 0. Nothing is lost beside kernel values near one, and much is gained: a number below 2⁻¹⁰²² is
 /// subnormal, and so soon is what is multiplied by one near it; a processor takes a hundred times as long for these.
-pub(super) const MIN_POWER: f64 = -900.0;
+pub(crate) const MIN_POWER: f64 = -900.0;
 /// Above this the forms without `vscalefpd` return infinity.
 pub(super) const MAX_POWER: f64 = 1023.9;
 

@@ -18,6 +18,7 @@ mod portable;
 pub(crate) use aligned::Aligned;
 pub(crate) use blas::multiply;
 pub use blas::{all_finite, axpy, combine, dot, sum};
+pub(crate) use exp::MIN_POWER;
 pub use exp::{exp_in_place, exp_in_place_on, exp_into};
 use std::mem::ManuallyDrop;
 
@@ -84,6 +85,12 @@ pub(crate) trait Lanes: Copy {
     /// 2ˣ, to 2 ulp; 0 below −900 (`exp::MIN_POWER`), infinity where it overflows or nearly does, NaN for NaN. Cheaper than eˣ, since x
     /// less its nearest power is exact.
     unsafe fn exp2(v: Self::V) -> Self::V;
+    /// 2ˣ where x is not below −900.
+    #[inline(always)]
+    unsafe fn exp2_inside(v: Self::V) -> Self::V {
+        // SAFETY: passed on to the caller.
+        unsafe { Self::exp2(v) }
+    }
 }
 
 /// Bytes of a cache line.

@@ -283,30 +283,48 @@ pub(super) struct Scatter {
     pub to: *mut f64,
 }
 
+impl Scatter {
+    #[inline(always)]
+    unsafe fn scatter<L: Lanes, const S: usize>(&self) {
+        let (m, height, mut from) = (self.walk.m, ROWS * S, self.from);
+        for first in (0..m).step_by(height) {
+            // Columns that meet the diagonal have fewer rows.
+            let corner = (first + height).min(m);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                for j in first..corner {
+                    self.add::<L>(j, first, from, j - first + 1);
+                    *self.to.add(j * m + j) += *from.add(j - first);
+                    from = from.add(((j - first) / S + 1) * S);
+                }
+                for j in corner..m {
+                    self.add::<L>(j, first, from, height);
+                    from = from.add(height);
+                }
+            }
+        }
+    }
+
+    /// Adds `n` numbers to row j of the matrix from entry `first` on.
+    #[inline(always)]
+    unsafe fn add<L: Lanes>(&self, j: usize, first: usize, from: *const f64, n: usize) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let to = self.to.add(j * self.walk.m + first);
+            for k in (0..n).step_by(L::N) {
+                let sum = L::add(L::load_some(to.add(k), n - k), L::load_some(from.add(k), n - k));
+                L::store_some(to.add(k), sum, n - k);
+            }
+        }
+    }
+}
+
 impl Job for Scatter {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let Walk { m, s } = self.walk;
-        let mut from = self.from;
-        for first in (0..m).step_by(ROWS * s) {
-            for j in first..m {
-                let rows = ((j - first) / s + 1).min(ROWS);
-                let n = (rows * s).min(j - first + 1);
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    let to = self.to.add(j * m + first);
-                    for k in (0..n).step_by(L::N) {
-                        let sum = L::add(L::load_some(to.add(k), n - k), L::load_some(from.add(k), n - k));
-                        L::store_some(to.add(k), sum, n - k);
-                    }
-                    if rows * s > j - first {
-                        *self.to.add(j * m + j) += *from.add(j - first);
-                    }
-                    from = from.add(rows * s);
-                }
-            }
-        }
+        // SAFETY: passed on to the caller.
+        unsafe { for_rows!(self.walk, self.scatter::<L>) }
     }
 }

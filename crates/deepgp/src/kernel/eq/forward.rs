@@ -108,6 +108,8 @@ impl Job for FirstDots<'_> {
 /// Returns the number of vectors.
 pub(super) struct Exponentials<'a> {
     pub walk: Walk,
+    /// Whether any of Ψ₂ may be so small that it is 0: if not, nobody need look.
+    pub vanishes: bool,
     /// Rows i of the pairs: whole blocks.
     pub rows: Range<usize>,
     pub dim: usize,
@@ -127,22 +129,28 @@ impl Exponentials<'_> {
         // SAFETY: passed on to the caller.
         unsafe {
             // Every form takes time to compile, and most layers have two dimensions.
-            if const { S == 1 } && self.dim == 2 { self.sweep::<L, S, 2>() } else { self.sweep::<L, S, 0>() }
+            if const { S > 1 } || self.dim != 2 {
+                self.sweep::<L, S, 0, true>()
+            } else if self.vanishes {
+                self.sweep::<L, S, 2, true>()
+            } else {
+                self.sweep::<L, S, 2, false>()
+            }
         }
     }
 
-    /// For D dimensions, or any number if D is 0.
+    /// For D dimensions, or any number if D is 0; with a look at what vanishes if V.
     #[inline(always)]
-    unsafe fn sweep<L: Lanes, const S: usize, const D: usize>(&mut self) -> usize {
+    unsafe fn sweep<L: Lanes, const S: usize, const D: usize, const V: bool>(&mut self) -> usize {
         let (m, mut out) = (self.walk.m, self.out);
         for first in self.rows.clone().step_by(ROWS * S) {
             // SAFETY: passed on to the caller.
             unsafe {
                 let start = out;
-                out = self.corner::<L, S, D, 0>(first, out);
-                out = self.corner::<L, S, D, 1>(first, out);
-                out = self.corner::<L, S, D, 2>(first, out);
-                out = self.corner::<L, S, D, 3>(first, out);
+                out = self.corner::<L, S, D, V, 0>(first, out);
+                out = self.corner::<L, S, D, V, 1>(first, out);
+                out = self.corner::<L, S, D, V, 2>(first, out);
+                out = self.corner::<L, S, D, V, 3>(first, out);
                 let (mut row, mut gamma) = ([[L::splat(0.0); ROWS]; D], [L::splat(0.0); ROWS]);
                 for r in 0..ROWS {
                     gamma[r] = L::load(self.gamma.rows.add((first / S + r).min(self.walk.rows() - 1) * L::N));
@@ -169,7 +177,7 @@ impl Exponentials<'_> {
                         }
                     }
                     for (r, x) in x.into_iter().enumerate() {
-                        L::store(out.add(r * L::N), L::exp2(x));
+                        L::store(out.add(r * L::N), if V { L::exp2(x) } else { L::exp2_inside(x) });
                     }
                     out = out.add(ROWS * L::N);
                 }
@@ -196,7 +204,7 @@ impl Exponentials<'_> {
 
     /// The columns of a block that meet the diagonal in row R.
     #[inline(always)]
-    unsafe fn corner<L: Lanes, const S: usize, const D: usize, const R: usize>(
+    unsafe fn corner<L: Lanes, const S: usize, const D: usize, const V: bool, const R: usize>(
         &self,
         first: usize,
         mut out: *mut f64,
@@ -218,7 +226,7 @@ impl Exponentials<'_> {
                         let w = L::load(self.w.columns.add((q * m + j) * L::N));
                         x = L::neg_mul_add(L::load(self.w.rows.add((q * rows + first / S + r) * L::N)), w, x);
                     }
-                    let value = L::exp2(x);
+                    let value = if V { L::exp2(x) } else { L::exp2_inside(x) };
                     L::store(out, if r == R { L::mul(value, L::load(edge)) } else { value });
                     out = out.add(L::N);
                 }

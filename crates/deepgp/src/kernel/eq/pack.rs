@@ -3,7 +3,7 @@
 use super::walk::Walk;
 use crate::kernel::Eq;
 use crate::linalg::{Mat, tri};
-use crate::simd::PAD;
+use crate::simd::{MIN_POWER, PAD};
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// Bytes of Ψ₂ that the points of a vector may have, three quarters of a second-level cache of today, and those that a group of points
@@ -61,17 +61,27 @@ pub(super) struct Pack {
     /// s² Π_q √(ℓ_q²/c_q) and Π_q √(ℓ_q²/e_q), the factors of ψ₁ and Ψ₂.
     pub peak1: [f64; PAD],
     pub peak2: [f64; PAD],
+    /// Whether Ψ₂ may have entries that count as 0 beside its factor.
+    pub vanishes: bool,
 }
 
 /// Widths and factors of the points of a pack, lane by lane.
+///
+/// With inducing inputs from z⁻ to z⁺ no exponent of Ψ₂ is below
+///
+/// ```text
+/// 2 log₂ s² − Σ_q ((z⁺_q − z⁻_q)²/(4ℓ_q²)) log₂e − 2 Σ_q (κ_q max(z⁺_q − m_q, m_q − z⁻_q))²
+/// ```
 #[inline(always)]
-pub(super) fn shape(law: &Eq, pack: &mut Pack, (mean, var): (&Mat, &Mat)) {
-    let Pack { first, points, walk, widths, peak1, peak2, .. } = pack;
+pub(super) fn shape(law: &Eq, ends: &[[f64; 2]], pack: &mut Pack, (mean, var): (&Mat, &Mat)) {
+    let Pack { first, points, walk, widths, peak1, peak2, vanishes, .. } = pack;
     let point: [usize; PAD] = std::array::from_fn(|lane| *first + (lane / walk.s).min(*points - 1));
     (*peak1, *peak2) = ([law.signal_var; PAD], [1.0; PAD]);
     let root = (2.0 * LN_2).sqrt();
-    for (q, (width, l)) in widths.iter_mut().zip(&law.lengthscale).enumerate() {
+    let (mut least, mut far) = (2.0 * law.signal_var.log2(), [0.0; PAD]);
+    for (q, ((width, l), [low, high])) in widths.iter_mut().zip(&law.lengthscale).zip(ends).enumerate() {
         let (l2, of_peak) = (l * l, l * root);
+        least -= 0.25 * LOG2_E * (high - low) * (high - low) / l2;
         for lane in 0..PAD {
             width.mean[lane] = mean[(point[lane], q)];
             width.var[lane] = var[(point[lane], q)];
@@ -89,8 +99,13 @@ pub(super) fn shape(law: &Eq, pack: &mut Pack, (mean, var): (&Mat, &Mat)) {
             width.ratio[lane] = v * inverse_c;
             peak1[lane] *= of_peak * width.kappa_c[lane];
             peak2[lane] *= of_peak * width.kappa[lane];
+            let (above, below) = (high - width.mean[lane], width.mean[lane] - low);
+            let w = width.kappa[lane] * if above > below { above } else { below };
+            far[lane] += 2.0 * w * w;
         }
     }
+    // So that NaN counts as vanishing.
+    *vanishes = !far.iter().all(|far| least - far >= MIN_POWER);
 }
 
 /// From the sums of a pack to ∂/∂(input moments) and ∂/∂(parameters), by the formulas at the top of `sweep.rs`; what sums of F lack is

@@ -98,7 +98,16 @@ impl EqSweep {
         let (widths, products) = (vec![Width::default(); dim], d_out * if want_xi { 1 + dim } else { 1 });
         let at_once = want_adjoint && d_out == 1;
         let kept = if at_once { packs } else { 1 };
-        let pack = Pack { first: 0, points: 0, walk, vectors: 0, widths, peak1: [0.0; PAD], peak2: [0.0; PAD] };
+        let pack = Pack {
+            first: 0,
+            points: 0,
+            walk,
+            vectors: 0,
+            widths,
+            peak1: [0.0; PAD],
+            peak2: [0.0; PAD],
+            vanishes: true,
+        };
         Self {
             m,
             dim,
@@ -207,13 +216,13 @@ impl EqSweep {
         );
         self.check(law, a, b);
         assert!(
-            tables.points.len() >= dim * row_len(m) && tables.pairs.len() >= m * row_len(m),
+            tables.points.len() >= dim * row_len(m) && tables.pairs.len() >= m * row_len(m) && tables.ends.len() == dim,
             "tables of this layer"
         );
         self.pack(n);
         self.spread(a);
         for k in 0..self.used {
-            wide(|| shape(law, &mut self.packs[k], (mean, var)));
+            wide(|| shape(law, &tables.ends, &mut self.packs[k], (mean, var)));
             let (walk, (levers, gamma)) = (self.packs[k].walk, self.tables_of(k));
             let a = self.spread_rows(a, walk);
             let psi1 = self.psi1[k * m * lanes..][..m * lanes].as_mut_ptr();
@@ -295,9 +304,10 @@ impl EqSweep {
         levers: Numbers,
         gamma: Numbers,
     ) -> usize {
-        let walk = self.packs[k].walk;
+        let Pack { walk, vanishes, .. } = self.packs[k];
         let job = Exponentials {
             walk,
+            vanishes,
             rows,
             dim: self.dim,
             table: Square::new(&tables.pairs, self.m),
@@ -621,13 +631,16 @@ mod tests {
             // Ψ₂ of eight points is too large.
             (230, 1, 1, 7, true),
         ];
-        // Near zero, and far from it in lengthscales.
-        for ((m, dim, d_out, n, xi), offset) in sizes.map(|s| (s, 0.0)).into_iter().chain([((50, 2, 1, 7, true), 1e3)])
+        // Near zero, and far from it in lengthscales; and inducing inputs so far from each other that Ψ₂ vanishes.
+        let plain = sizes.map(|s| (s, 0.0, 1.0)).into_iter();
+        for ((m, dim, d_out, n, xi), offset, narrow) in
+            plain.chain([((50, 2, 1, 7, true), 1e3, 1.0), ((50, 2, 1, 9, false), 0.0, 0.02)])
         {
-            let law = Eq { lengthscale: (0..dim).map(|_| 0.5 + rng.random::<f64>()).collect(), signal_var: 1.3 };
+            let lengthscale = (0..dim).map(|_| narrow * (0.5 + rng.random::<f64>())).collect();
+            let law = Eq { lengthscale, signal_var: 1.3 };
             let (mut z, mut mean) = (random(m, dim, &mut rng), random(n, dim, &mut rng));
             z.as_mut_slice().iter_mut().chain(mean.as_mut_slice()).for_each(|v| *v += offset);
-            let var = Mat::from_fn(n, dim, |_, _| 0.1 + rng.random::<f64>());
+            let var = Mat::from_fn(n, dim, |_, _| narrow * narrow * (0.1 + rng.random::<f64>()));
             let a = random(d_out, m, &mut rng);
             let packed = tri::packed_len(m);
             let b: Vec<Mat> = (0..d_out).map(|_| table(m, &mut rng)).collect();
@@ -641,6 +654,7 @@ mod tests {
             let mut sweep = EqSweep::new(n, m, dim, d_out, (xi, true));
             let mut products = Products::zeros(n, dim, d_out, xi);
             sweep.forward(&law, &tables, (&a, &b), (&mean, &var, n), &mut products);
+            assert_eq!(sweep.packs[0].vanishes, narrow < 1.0, "M = {m}");
             let mut c = vec![Mat::zeros(m, m); d_out];
             let (mut mean_bar, mut var_bar) = (Mat::zeros(n, dim), Mat::zeros(n, dim));
             let mut sums = PsiSums::zeros(m, dim, dim + 1);
