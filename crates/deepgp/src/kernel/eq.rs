@@ -422,6 +422,7 @@ fn inverses(lengthscale: &[f64], room: &mut Vec<f64>) {
     room.clear();
     room.extend(lengthscale.iter().map(|l| 1.0 / l));
 }
+
 /// The least and the largest of some numbers; whatever is NaN among them is passed over.
 fn ends(numbers: &[f64]) -> [f64; 2] {
     numbers.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[least, largest], &x| {

@@ -12,7 +12,8 @@ pub(crate) struct Avx2;
 /// Compiles and runs a job with AVX2 and FMA.
 ///
 /// # Safety
-/// The processor must have AVX2 and FMA, and what the job says of its own pointers must hold.
+/// The processor must have AVX2 and FMA, and what the job says of its own pointers must hold. The job is taken out of
+/// its place: nobody may use it again.
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn run<J: Job>(job: &ManuallyDrop<J>) -> J::Output {
     // SAFETY: passed on to the caller.

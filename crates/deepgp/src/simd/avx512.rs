@@ -12,7 +12,8 @@ pub(crate) struct Avx512;
 /// Compiles and runs a job with AVX-512.
 ///
 /// # Safety
-/// The processor must have AVX-512 F and DQ, and what the job says of its own pointers must hold.
+/// The processor must have AVX-512 F and DQ, and what the job says of its own pointers must hold. The job is taken out of
+/// its place: nobody may use it again.
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) unsafe fn run<J: Job>(job: &ManuallyDrop<J>) -> J::Output {
     // SAFETY: passed on to the caller.

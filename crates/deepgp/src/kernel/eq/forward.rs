@@ -128,7 +128,7 @@ impl Exponentials<'_> {
     unsafe fn all<L: Lanes, const S: usize>(&mut self) -> usize {
         // SAFETY: passed on to the caller.
         unsafe {
-            // Every form takes time to compile, and most layers have two dimensions.
+            // Every form takes time to compile, and most layers have two dimensions; the others always look at what vanishes.
             if const { S > 1 } || self.dim != 2 {
                 self.sweep::<L, S, 0, true>()
             } else if self.vanishes {
