@@ -68,7 +68,7 @@ pub fn cholesky_solving(
             // A −= Uᵀ U for the rows below.
             let u = a.add(panel.start * stride + end);
             Product {
-                a: Strided { data: u, row: 1, inner: stride },
+                a: Strided::by_columns(u, stride),
                 a_part: Part::Full,
                 b: u,
                 b_stride: stride,
@@ -148,7 +148,7 @@ pub fn solve_lower(u: &Mat, inv_diag: &[f64], right: Right<'_>, x: &mut Mat) {
             source = Some(x);
             // R −= Uᵀ X for the rows below.
             Product {
-                a: Strided { data: u.add(panel.start * stride + end), row: 1, inner: stride },
+                a: Strided::by_columns(u.add(panel.start * stride + end), stride),
                 a_part: Part::Full,
                 b: x.add(panel.start * m),
                 b_stride: m,
@@ -283,7 +283,7 @@ impl Job for Factor {
                     ($r:literal, $c:literal, ) => {
                         // SAFETY: all pointers stay inside the M × M matrix and the M diagonal entries.
                         unsafe {
-                            let (left, zeros) = (Strided { data: a.add(i), row: 1, inner: stride }, zeros::<L, $r, $c>());
+                            let (left, zeros) = (Strided::by_columns(a.add(i), stride), zeros::<L, $r, $c>());
                             let above = panel.start..i;
                             let mut acc = accumulate::<L, $r, $c>(zeros, left, a.add(j), stride, above, tail);
                             source.less::<L, $r, $c>(&mut acc, (i, j), tail);
@@ -432,7 +432,7 @@ impl Job for Solve {
                     ($r:literal, $c:literal, ) => {
                         // SAFETY: all pointers stay inside the matrices that `solve_lower` checked.
                         unsafe {
-                            let left = Strided { data: u.add(i), row: 1, inner: stride };
+                            let left = Strided::by_columns(u.add(i), stride);
                             let mut acc = accumulate::<L, $r, $c>(
                                 zeros::<L, $r, $c>(),
                                 left,

@@ -63,8 +63,8 @@ impl<'a> Left<'a> {
     }
 
     fn view(&self) -> Strided {
-        let (row, inner) = if self.transposed { (1, self.matrix.cols()) } else { (self.matrix.cols(), 1) };
-        Strided { data: self.matrix.as_slice().as_ptr(), row, inner }
+        let (data, stride) = (self.matrix.as_slice().as_ptr(), self.matrix.cols());
+        if self.transposed { Strided::by_columns(data, stride) } else { Strided::by_rows(data, stride) }
     }
 }
 
@@ -313,7 +313,7 @@ impl Copied {
     #[inline(always)]
     fn left(&self, i: usize, height: usize) -> Strided {
         // SAFETY: the copies of rows before it take this much room.
-        Strided { data: unsafe { self.room.add(i * BLOCK_INNER) }, row: 1, inner: height }
+        Strided::by_columns(unsafe { self.room.add(i * BLOCK_INNER) }, height)
     }
 
     /// The copy of the `t`-th tile of the right factor, row after row.

@@ -2,17 +2,30 @@
 //! factorisations are made of them.
 
 use crate::simd::Lanes;
+use std::hint::black_box;
 use std::ops::Range;
 
 /// Vectors of a tile.
 pub(super) const VECTORS: usize = 3;
 
-/// A matrix read by broadcasting single entries: (i, k) stands at `data[i · row + k · inner]`.
+/// A matrix read by broadcasting single entries: (i, k) stands at `data[i · row + k · inner]`, where one of the strides is 1.
 #[derive(Clone, Copy)]
 pub(super) struct Strided {
     pub data: *const f64,
     pub row: usize,
     pub inner: usize,
+}
+
+impl Strided {
+    /// The matrix whose rows stand one after the other, `stride` numbers apart.
+    pub fn by_rows(data: *const f64, stride: usize) -> Self {
+        Self { data, row: stride, inner: 1 }
+    }
+
+    /// The matrix whose columns do.
+    pub fn by_columns(data: *const f64, stride: usize) -> Self {
+        Self { data, row: 1, inner: stride }
+    }
 }
 
 /// R × C vectors of zeros.
@@ -24,9 +37,11 @@ pub(super) unsafe fn zeros<L: Lanes, const R: usize, const C: usize>() -> [[L::V
 
 /// Adds R × C vectors of Σ_k a(i, k) b(k, j) for k in `range`. `a` points at (i, 0), `b` at (0, j); the last vector
 /// has `tail` lanes (0: all).
+///
+/// Whatever can be decided before the loop is: instructions that do not multiply take the place of those that do.
 #[inline(always)]
 pub(super) unsafe fn accumulate<L: Lanes, const R: usize, const C: usize>(
-    mut acc: [[L::V; C]; R],
+    acc: [[L::V; C]; R],
     a: Strided,
     b: *const f64,
     b_stride: usize,
@@ -35,25 +50,66 @@ pub(super) unsafe fn accumulate<L: Lanes, const R: usize, const C: usize>(
 ) -> [[L::V; C]; R] {
     // SAFETY: passed on to the caller.
     unsafe {
+        if a.row == 1 {
+            let entry = |r: usize, k: usize| *a.data.add(r + k * a.inner);
+            with_tail::<L, R, C>(acc, entry, b, b_stride, range, tail)
+        } else {
+            // A pointer a row, which the compiler must not know to be a stride apart: it would add strides in the loop.
+            let rows: [*const f64; R] = black_box(std::array::from_fn(|r| a.data.add(r * a.row)));
+            with_tail::<L, R, C>(acc, |r, k| *rows[r].add(k), b, b_stride, range, tail)
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn with_tail<L: Lanes, const R: usize, const C: usize>(
+    acc: [[L::V; C]; R],
+    a: impl Fn(usize, usize) -> f64,
+    b: *const f64,
+    b_stride: usize,
+    range: Range<usize>,
+    tail: usize,
+) -> [[L::V; C]; R] {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if tail == 0 {
+            over::<L, R, C>(acc, a, |c, at| L::load(at.add(c * L::N)), b, b_stride, range)
+        } else {
+            let load = |c: usize, at: *const f64| {
+                let at = at.add(c * L::N);
+                if c + 1 == C { L::load_part(at, tail) } else { L::load(at) }
+            };
+            over::<L, R, C>(acc, a, load, b, b_stride, range)
+        }
+    }
+}
+
+/// The loop over the inner index.
+#[inline(always)]
+unsafe fn over<L: Lanes, const R: usize, const C: usize>(
+    mut acc: [[L::V; C]; R],
+    a: impl Fn(usize, usize) -> f64,
+    load: impl Fn(usize, *const f64) -> L::V,
+    b: *const f64,
+    b_stride: usize,
+    range: Range<usize>,
+) -> [[L::V; C]; R] {
+    // SAFETY: passed on to the caller.
+    unsafe {
         for k in range {
-            let row = b.add(k * b_stride);
-            let mut b_k = [L::splat(0.0); C];
+            let (row, mut b_k) = (b.add(k * b_stride), [L::splat(0.0); C]);
             for (c, v) in b_k.iter_mut().enumerate() {
-                *v = if c + 1 == C && tail > 0 {
-                    L::load_part(row.add(c * L::N), tail)
-                } else {
-                    L::load(row.add(c * L::N))
-                };
+                *v = load(c, row);
             }
             for (r, acc) in acc.iter_mut().enumerate() {
-                let a_rk = L::splat(*a.data.add(r * a.row + k * a.inner));
+                let a_rk = L::splat(a(r, k));
                 for (acc, b) in acc.iter_mut().zip(b_k) {
                     *acc = L::mul_add(a_rk, b, *acc);
                 }
             }
         }
-        acc
     }
+    acc
 }
 
 /// Tiles of `first..last` columns: start, number of vectors, lanes of the last one (0: all).

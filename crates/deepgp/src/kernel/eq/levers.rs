@@ -155,6 +155,32 @@ impl Block {
     /// of X; if I, also the product with ones; if O, also that of X itself with `output`.
     #[inline(always)]
     unsafe fn product<L: Lanes, const S: usize, const V: usize, const W: bool, const I: bool, const O: bool>(
+        self,
+        lever: Lever,
+        ones: Lever,
+        output: Lever,
+    ) -> *const f64 {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if self.first == 0 {
+                self.product_of::<L, S, V, W, I, O, true>(lever, ones, output)
+            } else {
+                self.product_of::<L, S, V, W, I, O, false>(lever, ones, output)
+            }
+        }
+    }
+
+    /// The same; if E it is the first block, which meets all columns: nothing has been summed before.
+    #[inline(always)]
+    unsafe fn product_of<
+        L: Lanes,
+        const S: usize,
+        const V: usize,
+        const W: bool,
+        const I: bool,
+        const O: bool,
+        const E: bool,
+    >(
         mut self,
         lever: Lever,
         ones: Lever,
@@ -175,22 +201,41 @@ impl Block {
             let columns = Columns { levers, own, ones, output, own_output };
             let zeros = [L::splat(0.0); ROWS];
             let mut totals = ([zeros; V], zeros, zeros);
-            // The columns that meet the diagonal in a row have no more rows than that.
-            let at = |row: usize| (first + row * S).min(m)..(first + (row + 1) * S).min(m);
-            for j in at(0) {
-                self.column::<L, S, V, W, I, O, 1>(j, &columns, &mut totals);
+            if const { S == 1 && !E } {
+                // Rows are columns too, which have something from the blocks before.
+                for v in 0..V {
+                    totals.0[v] = levers[v].so_far::<L>(first, m);
+                }
+                if I {
+                    totals.1 = ones.so_far::<L>(first, m);
+                }
+                if O {
+                    totals.2 = output.so_far::<L>(first, m);
+                }
             }
-            for j in at(1) {
-                self.column::<L, S, V, W, I, O, 2>(j, &columns, &mut totals);
-            }
-            for j in at(2) {
-                self.column::<L, S, V, W, I, O, 3>(j, &columns, &mut totals);
-            }
-            for j in at(3) {
-                self.column::<L, S, V, W, I, O, 4>(j, &columns, &mut totals);
+            if const { S == 1 } {
+                self.corner::<L, V, W, I, O, 0>(&columns, &mut totals);
+                self.corner::<L, V, W, I, O, 1>(&columns, &mut totals);
+                self.corner::<L, V, W, I, O, 2>(&columns, &mut totals);
+                self.corner::<L, V, W, I, O, 3>(&columns, &mut totals);
+            } else {
+                // The columns that meet the diagonal in a row have no more rows than that.
+                let at = |row: usize| (first + row * S).min(m)..(first + (row + 1) * S).min(m);
+                for j in at(0) {
+                    self.column::<L, S, V, W, I, O, E, 1>(j, &columns, &mut totals);
+                }
+                for j in at(1) {
+                    self.column::<L, S, V, W, I, O, E, 2>(j, &columns, &mut totals);
+                }
+                for j in at(2) {
+                    self.column::<L, S, V, W, I, O, E, 3>(j, &columns, &mut totals);
+                }
+                for j in at(3) {
+                    self.column::<L, S, V, W, I, O, E, 4>(j, &columns, &mut totals);
+                }
             }
             for j in first + ROWS * S..m {
-                self.column::<L, S, V, W, I, O, ROWS>(j, &columns, &mut totals);
+                self.column::<L, S, V, W, I, O, E, ROWS>(j, &columns, &mut totals);
             }
             for v in 0..V {
                 levers[v].keep_rows::<L, S>(first, m, totals.0[v]);
@@ -205,6 +250,39 @@ impl Block {
         }
     }
 
+    /// The column that meets the diagonal in row C, where S = 1: it is a row of the block as well, so that all sums are at hand.
+    #[inline(always)]
+    unsafe fn corner<L: Lanes, const V: usize, const W: bool, const I: bool, const O: bool, const C: usize>(
+        &mut self,
+        columns: &Columns<L, V>,
+        totals: &mut ([Totals<L>; V], Totals<L>, Totals<L>),
+    ) {
+        let (Columns { own, own_output, .. }, j) = (columns, self.first + C);
+        if j >= self.m {
+            return;
+        }
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for r in 0..=C {
+                let x = L::load(self.x.add(r * L::N));
+                let f = if W { L::mul(self.b.of::<L, 1>(self.first + r, j), x) } else { x };
+                if I {
+                    totals.1[r] = L::add(totals.1[r], f);
+                    totals.1[C] = L::add(totals.1[C], f);
+                }
+                for v in 0..V {
+                    totals.0[v][r] = L::mul_add(f, own[v][C], totals.0[v][r]);
+                    totals.0[v][C] = L::mul_add(f, own[v][r], totals.0[v][C]);
+                }
+                if O {
+                    totals.2[r] = L::mul_add(x, own_output[C], totals.2[r]);
+                    totals.2[C] = L::mul_add(x, own_output[r], totals.2[C]);
+                }
+            }
+            self.x = self.x.add((C + 1) * L::N);
+        }
+    }
+
     /// A column of R rows.
     #[inline(always)]
     unsafe fn column<
@@ -214,6 +292,7 @@ impl Block {
         const W: bool,
         const I: bool,
         const O: bool,
+        const E: bool,
         const R: usize,
     >(
         &mut self,
@@ -224,13 +303,12 @@ impl Block {
         let Columns { levers, own, ones, output, own_output } = columns;
         // SAFETY: passed on to the caller.
         unsafe {
+            let so_far = |sum: *const f64| if E { L::splat(0.0) } else { L::load(sum) };
             let (mut x, mut f) = ([L::splat(0.0); R], [L::splat(0.0); R]);
             for r in 0..R {
                 x[r] = L::load(self.x.add(r * L::N));
                 f[r] = if W { L::mul(self.b.of::<L, S>(self.first + r * S, j), x[r]) } else { x[r] };
             }
-            // The first block meets all columns.
-            let so_far = |sum: *const f64| if self.first == 0 { L::splat(0.0) } else { L::load(sum) };
             if I {
                 let sum = ones.sums.columns.add(j * L::N);
                 let mut y = so_far(sum);
@@ -292,14 +370,25 @@ impl Lever {
         own
     }
 
-    /// Keeps what the rows of a block have: in a table of rows, or added to what they have as columns where S = 1.
+    /// What the rows of a block have as columns so far, where S = 1.
+    #[inline(always)]
+    unsafe fn so_far<L: Lanes>(self, first: usize, m: usize) -> Totals<L> {
+        // SAFETY: passed on to the caller.
+        let mut totals = [unsafe { L::splat(0.0) }; ROWS];
+        for (r, total) in totals.iter_mut().enumerate() {
+            // SAFETY: passed on to the caller.
+            *total = unsafe { L::load(self.sums.columns.add((first + r).min(m - 1) * L::N)) };
+        }
+        totals
+    }
+
+    /// Keeps what the rows of a block have.
     #[inline(always)]
     unsafe fn keep_rows<L: Lanes, const S: usize>(self, first: usize, m: usize, totals: Totals<L>) {
         for (r, total) in totals.into_iter().enumerate().take(m.div_ceil(S) - first / S) {
             // SAFETY: passed on to the caller.
             unsafe {
-                let sum = self.sums.rows.add((first / S + r) * L::N);
-                L::store(sum, if S == 1 { L::add(L::load(sum), total) } else { total });
+                L::store(self.sums.rows.add((first / S + r) * L::N), total);
             }
         }
     }

@@ -86,23 +86,28 @@ pub(super) fn shape(law: &Eq, ends: &[[f64; 2]], pack: &mut Pack, (mean, var): (
             width.mean[lane] = mean[(point[lane], q)];
             width.var[lane] = var[(point[lane], q)];
         }
+        // A loop for every few quantities, on numbers of their own: only such become vectors.
+        let (mean, var) = (width.mean, width.var);
+        let (mut inverse_c, mut inverse_e, mut kappa_c, mut kappa) = ([0.0; PAD], [0.0; PAD], [0.0; PAD], [0.0; PAD]);
         for lane in 0..PAD {
-            let v = width.var[lane];
-            let (c, e) = (l2 + v, l2 + 2.0 * v);
-            let (inverse_c, inverse_e) = (1.0 / c, 1.0 / e);
-            width.inverse_c[lane] = inverse_c;
-            width.inverse_e[lane] = inverse_e;
-            width.kappa_c[lane] = (0.5 * LOG2_E * inverse_c).sqrt();
-            width.kappa[lane] = (0.5 * LOG2_E * inverse_e).sqrt();
+            inverse_c[lane] = 1.0 / (l2 + var[lane]);
+            inverse_e[lane] = 1.0 / (l2 + 2.0 * var[lane]);
+        }
+        for lane in 0..PAD {
+            kappa_c[lane] = (0.5 * LOG2_E * inverse_c[lane]).sqrt();
+            kappa[lane] = (0.5 * LOG2_E * inverse_e[lane]).sqrt();
+        }
+        for lane in 0..PAD {
             // Roots are dear: 1/κ = 2κe/log₂e, and √(ℓ²/e) = ℓκ √(2/log₂e).
-            width.stretch[lane] = width.kappa[lane] * (2.0 * LN_2 * e);
-            width.ratio[lane] = v * inverse_c;
-            peak1[lane] *= of_peak * width.kappa_c[lane];
-            peak2[lane] *= of_peak * width.kappa[lane];
-            let (above, below) = (high - width.mean[lane], width.mean[lane] - low);
-            let w = width.kappa[lane] * if above > below { above } else { below };
+            width.stretch[lane] = kappa[lane] * (2.0 * LN_2 * (l2 + 2.0 * var[lane]));
+            width.ratio[lane] = var[lane] * inverse_c[lane];
+            peak1[lane] *= of_peak * kappa_c[lane];
+            peak2[lane] *= of_peak * kappa[lane];
+            let (above, below) = (high - mean[lane], mean[lane] - low);
+            let w = kappa[lane] * if above > below { above } else { below };
             far[lane] += 2.0 * w * w;
         }
+        (width.inverse_c, width.inverse_e, width.kappa_c, width.kappa) = (inverse_c, inverse_e, kappa_c, kappa);
     }
     // So that NaN counts as vanishing.
     *vanishes = !far.iter().all(|far| least - far >= MIN_POWER);

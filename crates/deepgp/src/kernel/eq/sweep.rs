@@ -529,11 +529,12 @@ impl EqSweep {
             }
             let rows = &self.row_sums[at + (1 + self.dim + d) * walk.rows() * lanes..];
             let twice_b = &self.b_bars[(2 * k + 1) * d_out * lanes + d * lanes..];
-            for g in 0..points {
-                for i in 0..m {
-                    let own = rows[i / walk.s * lanes + g * walk.s + i % walk.s];
-                    let other: f64 = columns[i * lanes + g * walk.s..][..walk.s].iter().sum();
-                    out[g * d_out * row + i] = own + twice_b[g * walk.s] * other;
+            for (g, at) in (0..points).map(|g| (g, g * walk.s)) {
+                let (out, twice_b) = (&mut out[g * d_out * row..][..m], twice_b[at]);
+                let columns = columns.chunks_exact(lanes).map(|vector| vector[at..at + walk.s].iter().sum::<f64>());
+                let own = rows.chunks_exact(lanes).flat_map(|vector| &vector[at..at + walk.s]);
+                for ((out, own), other) in out.iter_mut().zip(own).zip(columns) {
+                    *out = own + twice_b * other;
                 }
             }
         }

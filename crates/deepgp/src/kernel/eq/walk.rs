@@ -16,14 +16,19 @@ pub(super) const ROWS: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Walk {
     pub m: usize,
-    /// S, rows of a point in a vector.
+    /// S, rows of a point in a vector: a power of two.
     pub s: usize,
 }
 
 impl Walk {
     /// Vectors of a table with a number for every row of pairs.
     pub fn rows(self) -> usize {
-        self.m.div_ceil(self.s)
+        self.in_vectors(self.m + self.s - 1)
+    }
+
+    /// `rows`/S, rounded down; the processor is slow at divisions by numbers that the compiler does not know.
+    fn in_vectors(self, rows: usize) -> usize {
+        rows >> self.s.trailing_zeros()
     }
 
     /// The rows of pairs in strips of whole blocks, none of which has more vectors than this but where a block has.
@@ -31,7 +36,8 @@ impl Walk {
         let (Self { m, s }, mut first) = (self, 0);
         std::iter::from_fn(move || {
             let start = first;
-            while first < m && (first == start || (first - start + ROWS * s) / s * (m - start) <= vectors) {
+            let fits = |first: usize| (self.in_vectors(first - start) + ROWS) * (m - start) <= vectors;
+            while first < m && (first == start || fits(first)) {
                 first += ROWS * s;
             }
             (start < m).then_some(start..first.min(m))
@@ -112,7 +118,8 @@ pub(super) use for_rows;
 pub(super) unsafe fn add_to_class<L: Lanes>(sums: *mut f64, row: usize, s: usize, term: L::V) {
     // SAFETY: passed on to the caller.
     unsafe {
-        let at = sums.add(row % (L::N / s) * L::N);
+        let classes = L::N >> s.trailing_zeros();
+        let at = sums.add((row & (classes - 1)) * L::N);
         L::store(at, L::add(L::load(at), term));
     }
 }
