@@ -17,7 +17,7 @@ pub struct KnownTape {
     k: Mat,
     /// tᵀ, N × M.
     t: Mat,
-    /// tᵀ(S − I) per output, N × M.
+    /// tᵀ(S − I) per output, N × M; the adjoint leaves something else there.
     t_c: Vec<Mat>,
     /// A number per point: tᵀμ, then tᵀ(S − I) t.
     dots: Vec<f64>,
@@ -27,10 +27,8 @@ pub struct KnownTape {
     pub var: Mat,
     /// Which variances were held at the floor.
     floored: Vec<bool>,
-    /// Working matrices of the adjoint, N × M each.
+    /// t̄, N × M.
     t_bar: Mat,
-    k_bar: Mat,
-    weighted: Mat,
 }
 
 impl KnownTape {
@@ -93,6 +91,8 @@ impl KnownTape {
         let floored = &self.floored;
         let passed = |n: usize, d: usize| if floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
         mix_rows(mean_bar, &projection.mean, &self.t_c, |n, d| 2.0 * passed(n, d), &mut self.t_bar);
+        // Nothing needs tᵀ(S − I) any more, and its memory is in the cache.
+        let room = &mut self.t_c[0];
         let Second::Known { outer, wanted: found, cross } = &mut sums.second else {
             unreachable!("the sums of the first layer are those of known inputs");
         };
@@ -106,15 +106,15 @@ impl KnownTape {
             }
             match wanted {
                 Wanted::Sites => {
-                    self.weighted.set_scaled_rows(t, |n| mean_bar[(n, d)] * mean_bar[(n, d)] - 2.0 * passed(n, d));
+                    room.set_scaled_rows(t, |n| mean_bar[(n, d)] * mean_bar[(n, d)] - 2.0 * passed(n, d));
                 }
-                Wanted::Gradient => self.weighted.set_scaled_rows(t, |n| passed(n, d)),
+                Wanted::Gradient => room.set_scaled_rows(t, |n| passed(n, d)),
             }
-            product(&mut outer[d], add, Left::transposed(&self.weighted, full), (t, full), Part::Lower);
+            product(&mut outer[d], add, Left::transposed(room, full), (t, full), Part::Lower);
         }
         product(cross, add, Left::transposed(&self.t_bar, full), (t, full), Part::Lower);
-        product(&mut self.k_bar, false, Left::plain(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
-        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, &mut self.k_bar, &mut sums.psi);
+        product(room, false, Left::plain(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
+        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, room, &mut sums.psi);
         for n in 0..n_rows {
             let diag_bar = (0..d_out).map(|d| passed(n, d)).sum();
             layer.kernel.diag_adjoint(x.row(n), diag_bar, None, &mut sums.psi.grad.params);

@@ -24,16 +24,23 @@ pub(super) struct Fill<'a> {
 impl Fill<'_> {
     #[inline(always)]
     unsafe fn fill<L: Lanes, const S: usize>(&self) {
+        // SAFETY: passed on to the caller.
+        unsafe { if self.widths.len() == 2 { self.fill_of::<L, S, 2>() } else { self.fill_of::<L, S, 0>() } }
+    }
+
+    /// For D dimensions, or any number if D is 0.
+    #[inline(always)]
+    unsafe fn fill_of<L: Lanes, const S: usize, const D: usize>(&self) {
         let Self { walk, levers, gamma, .. } = *self;
         // SAFETY: passed on to the caller.
         unsafe {
             for j in (0..walk.m).filter(|_| S > 1) {
-                let (sum, _) = self.of::<L, 1>(levers.columns, walk.m, j);
+                let (sum, _) = self.of::<L, 1, D>(levers.columns, walk.m, j);
                 L::store(gamma.columns.add(j * L::N), sum);
             }
             let peak = L::load(self.peak.as_ptr());
             for r in 0..walk.rows() {
-                let (sum, exponent) = self.of::<L, S>(levers.rows, walk.rows(), r);
+                let (sum, exponent) = self.of::<L, S, D>(levers.rows, walk.rows(), r);
                 L::store(gamma.rows.add(r * L::N), sum);
                 L::store(self.psi1.add(r * L::N), L::mul(peak, L::exp2(exponent)));
             }
@@ -42,12 +49,18 @@ impl Fill<'_> {
 
     /// Writes 1 and w; returns γ and −Σ_q (z_q − m_q)² log₂e/(2c_q).
     #[inline(always)]
-    unsafe fn of<L: Lanes, const S: usize>(&self, out: *mut f64, len: usize, at: usize) -> (L::V, L::V) {
+    unsafe fn of<L: Lanes, const S: usize, const D: usize>(
+        &self,
+        out: *mut f64,
+        len: usize,
+        at: usize,
+    ) -> (L::V, L::V) {
         // SAFETY: passed on to the caller.
         unsafe {
             let (mut twice, mut exponent) = (L::splat(0.0), L::splat(0.0));
             L::store(out.add(at * L::N), L::splat(1.0));
-            for (q, width) in self.widths.iter().enumerate() {
+            for q in 0..if D > 0 { D } else { self.widths.len() } {
+                let width = self.widths.get_unchecked(q);
                 let z = L::spread(self.points.add(q * row_len(self.walk.m) + at * S), S);
                 let d = L::sub(z, L::load(width.mean.as_ptr()));
                 let (w, of_psi1) =

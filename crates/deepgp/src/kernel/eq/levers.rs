@@ -385,10 +385,11 @@ impl Lever {
     /// Keeps what the rows of a block have.
     #[inline(always)]
     unsafe fn keep_rows<L: Lanes, const S: usize>(self, first: usize, m: usize, totals: Totals<L>) {
-        for (r, total) in totals.into_iter().enumerate().take(m.div_ceil(S) - first / S) {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                L::store(self.sums.rows.add((first / S + r) * L::N), total);
+        for (r, total) in totals.into_iter().enumerate() {
+            // One by one: a loop of unknown length would be a copy from memory.
+            if first / S + r < m.div_ceil(S) {
+                // SAFETY: passed on to the caller.
+                unsafe { L::store(self.sums.rows.add((first / S + r) * L::N), total) }
             }
         }
     }

@@ -6,12 +6,12 @@ use crate::linalg::{Mat, tri};
 use crate::simd::{MIN_POWER, PAD};
 use std::f64::consts::{LN_2, LOG2_E};
 
-/// Bytes of Ψ₂ that the points of a vector may have, three quarters of a second-level cache of today, and those that a group of points
-/// may, half of one.
+/// Bytes of Ψ₂ that the points of a vector may have: three quarters of a second-level cache of today.
 const PACK_BYTES: usize = 3 << 19;
-const GROUP_BYTES: usize = 1 << 20;
-/// Most points in a group.
-const MOST_POINTS: usize = 32;
+/// Bytes of Ψ₂ that a group of several vectors may have, and most points in it: less than the cache would hold, since a step's
+/// matrices are there too.
+const GROUP_BYTES: usize = 1 << 18;
+const MOST_POINTS: usize = 16;
 
 /// Points in a vector for M inducing inputs: as many as it has lanes, unless their Ψ₂ is too large.
 pub(super) fn points_in_a_vector(m: usize, lanes: usize) -> usize {
