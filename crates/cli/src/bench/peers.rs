@@ -12,8 +12,9 @@ use std::process::Command;
 
 /// Our own setting: boston's shape and number of training rows.
 const BOSTON: Sizes<'static> = Sizes { rows: 455, inputs: 13, hidden: &[2], inducing: 50, batch: 50, threads: 1 };
-/// Times that each of us is measured, by turns.
-const TURNS: usize = 3;
+/// Times that a peer is measured, each between two measurements of ours: so many that half of them find a shared machine in the same mood
+/// for both.
+const TURNS: usize = 5;
 
 /// What a peer's script prints, as far as it is read.
 #[derive(Debug, Deserialize)]
@@ -23,7 +24,8 @@ struct Printed {
     predict_10k_cpu_s: Option<f64>,
 }
 
-/// One line of the result.
+/// One line of the result: medians over the turns. `times_faster` is that of each turn's own ratio, since a shared machine may change
+/// from turn to turn.
 #[derive(Debug, Serialize)]
 struct Record {
     peer: String,
@@ -49,6 +51,8 @@ pub(super) fn compare(args: &Speed) -> Result<()> {
         ours.push(time_sizes(BOSTON, args.seconds)?);
         let peer_step = median(theirs.iter().map(|t| t.cpu_ms_per_iter));
         let step = median(ours.iter().map(|o| 1e3 * o.step));
+        let around = ours.windows(2).map(|pair| 1e3 * (pair[0].step + pair[1].step) / 2.0);
+        let times_faster = median(theirs.iter().zip(around).map(|(t, step)| t.cpu_ms_per_iter / step));
         let rate = median(ours.iter().map(|o| o.rows_per_second));
         let predicted: Vec<f64> = theirs.iter().filter_map(|t| t.predict_10k_cpu_s).map(|s| 1e4 / s).collect();
         let peer_rate = (!predicted.is_empty()).then(|| median(predicted.into_iter()));
@@ -56,7 +60,7 @@ pub(super) fn compare(args: &Speed) -> Result<()> {
             peer: theirs[0].peer.clone(),
             peer_milliseconds_per_step: peer_step,
             milliseconds_per_step: step,
-            times_faster: peer_step / step,
+            times_faster,
             peer_rows_predicted_per_second: peer_rate,
             rows_predicted_per_second: rate,
             times_faster_at_prediction: peer_rate.map(|p| rate / p),
