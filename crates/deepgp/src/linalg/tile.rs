@@ -61,6 +61,7 @@ pub(super) unsafe fn accumulate<L: Lanes, const R: usize, const C: usize>(
     }
 }
 
+/// The loop for a last vector that is whole, or that is not.
 #[inline(always)]
 unsafe fn with_tail<L: Lanes, const R: usize, const C: usize>(
     acc: [[L::V; C]; R],
