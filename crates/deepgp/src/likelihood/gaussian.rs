@@ -8,7 +8,7 @@
 use super::{Observation, Tilted};
 use crate::error::{Result, expect_positive};
 use crate::param::{Block, BlockMut, Domain, Parameters};
-use crate::special::{LN_2PI, normal_log_density};
+use crate::special::{LN_2PI, ln_1p, normal_log_density};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl Observation for Gaussian {
         // ∂/∂m = e/w,   ∂/∂v = ½(e²/w² − 1/w),   ∂/∂σ² = ½(1 − α)/σ² + (∂/∂v)/α
         let mean = alpha * e * inv_c;
         let var = 0.5 * (mean * mean - alpha * inv_c);
-        let log_z = -0.5 * (alpha * (LN_2PI + s2.ln()) + (alpha * v * inv_s2).ln_1p() + mean * e);
+        let log_z = -0.5 * (alpha * (LN_2PI + s2.ln()) + ln_1p(alpha * v * inv_s2) + mean * e);
         if let Some(params) = params {
             // (1 − α)/σ² − 1/(σ² + αv), on one denominator so that α → 0 does not cancel
             let trace = alpha * (v - c) * inv_s2 * inv_c;

@@ -3,7 +3,7 @@
 use super::walk::Walk;
 use crate::kernel::Eq;
 use crate::linalg::{Mat, tri};
-use crate::simd::{MIN_POWER, PAD};
+use crate::simd::{Job, Lanes, MIN_POWER, PAD};
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// Bytes of Ψ₂ that the points of a vector may have: three quarters of a second-level cache of today.
@@ -113,41 +113,51 @@ pub(super) fn shape(law: &Eq, ends: &[[f64; 2]], pack: &mut Pack, (mean, var): (
     *vanishes = !far.iter().all(|far| least - far >= MIN_POWER);
 }
 
-/// From the sums of a pack to ∂/∂(input moments) and ∂/∂(parameters), by the formulas at the top of `sweep.rs`; what sums of F lack is
-/// `scale`, a number a lane.
-#[inline(always)]
-pub(super) fn resolve(
-    law: &Eq,
-    pack: &Pack,
-    (totals, scale): (&[[f64; PAD]], &[f64; PAD]),
-    input_bar: (&mut Mat, &mut Mat),
-    params: &mut [f64],
-) {
-    let Pack { first, points, walk, widths, .. } = pack;
-    let (r, omega): ([f64; PAD], _) = (std::array::from_fn(|lane| scale[lane] * totals[0][lane]), totals[1]);
-    for (q, ((width, l), sums)) in widths.iter().zip(&law.lengthscale).zip(totals[2..].chunks_exact(5)).enumerate() {
-        let (mut mean_bar, mut var_bar, mut l_bar) = ([0.0; PAD], [0.0; PAD], [0.0; PAD]);
-        for lane in 0..PAD {
-            let (inv_e, inv_c, stretch) = (width.inverse_e[lane], width.inverse_c[lane], width.stretch[lane]);
-            let (square, v) = (stretch * stretch, width.var[lane]);
-            let [u, w_u, w_t] = std::array::from_fn(|t| scale[lane] * sums[t][lane]);
-            let [of_w, of_w2] = [sums[3][lane], sums[4][lane]];
-            // d = stretch · w
-            let (d_u, d_t, of_d2) = (square * w_u * inv_e, square * w_t, square * of_w2 * inv_c);
-            mean_bar[lane] = stretch * (u * inv_e + of_w * inv_c);
-            var_bar[lane] = (d_u - r[lane]) * inv_e + 0.5 * (of_d2 - omega[lane]) * inv_c;
-            l_bar[lane] = (l * d_u + 2.0 * v * r[lane] / l) * inv_e
-                + (l * of_d2 + v * omega[lane] / l) * inv_c
-                + d_t / (l * l * l);
+/// From the sums of a pack to ∂/∂(input moments), which are added to `input_bar`, and ∂/∂(parameters), by the formulas at the top of
+/// `sweep.rs`; what sums of F lack is `scale`, a number a lane.
+pub(super) struct Resolve<'a> {
+    pub law: &'a Eq,
+    pub pack: &'a Pack,
+    pub totals: &'a [[f64; PAD]],
+    pub scale: [f64; PAD],
+    pub input_bar: (&'a mut Mat, &'a mut Mat),
+    pub params: &'a mut [f64],
+}
+
+impl Job for Resolve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let Self { law, pack, totals, scale, input_bar, params } = self;
+        let Pack { first, points, walk, widths, .. } = pack;
+        let (r, omega): ([f64; PAD], _) = (std::array::from_fn(|lane| scale[lane] * totals[0][lane]), totals[1]);
+        for (q, ((width, l), sums)) in widths.iter().zip(&law.lengthscale).zip(totals[2..].chunks_exact(5)).enumerate()
+        {
+            let (mut mean_bar, mut var_bar, mut l_bar) = ([0.0; PAD], [0.0; PAD], [0.0; PAD]);
+            let (inverse_l, inverse_l3) = (1.0 / l, 1.0 / (l * l * l));
+            for lane in 0..PAD {
+                let (inv_e, inv_c, stretch) = (width.inverse_e[lane], width.inverse_c[lane], width.stretch[lane]);
+                let (square, v) = (stretch * stretch, width.var[lane]);
+                let [u, w_u, w_t] = std::array::from_fn(|t| scale[lane] * sums[t][lane]);
+                let [of_w, of_w2] = [sums[3][lane], sums[4][lane]];
+                // d = stretch · w
+                let (d_u, d_t, of_d2) = (square * w_u * inv_e, square * w_t, square * of_w2 * inv_c);
+                mean_bar[lane] = stretch * (u * inv_e + of_w * inv_c);
+                var_bar[lane] = (d_u - r[lane]) * inv_e + 0.5 * (of_d2 - omega[lane]) * inv_c;
+                l_bar[lane] = (l * d_u + 2.0 * v * r[lane] * inverse_l) * inv_e
+                    + (l * of_d2 + v * omega[lane] * inverse_l) * inv_c
+                    + d_t * inverse_l3;
+            }
+            for g in 0..*points {
+                let lanes = g * walk.s..(g + 1) * walk.s;
+                input_bar.0[(first + g, q)] += mean_bar[lanes.clone()].iter().sum::<f64>();
+                input_bar.1[(first + g, q)] += var_bar[lanes.clone()].iter().sum::<f64>();
+                params[q] += l_bar[lanes].iter().sum::<f64>();
+            }
         }
-        for g in 0..*points {
-            let lanes = g * walk.s..(g + 1) * walk.s;
-            input_bar.0[(first + g, q)] += mean_bar[lanes.clone()].iter().sum::<f64>();
-            input_bar.1[(first + g, q)] += var_bar[lanes.clone()].iter().sum::<f64>();
-            params[q] += l_bar[lanes].iter().sum::<f64>();
-        }
+        let all = 0..points * walk.s;
+        let total = |sums: &[f64; PAD]| sums[all.clone()].iter().sum::<f64>();
+        params[law.lengthscale.len()] += (2.0 * total(&r) + total(&omega)) / law.signal_var;
     }
-    let all = 0..points * walk.s;
-    let total = |sums: &[f64; PAD]| sums[all.clone()].iter().sum::<f64>();
-    params[law.lengthscale.len()] += (2.0 * total(&r) + total(&omega)) / law.signal_var;
 }

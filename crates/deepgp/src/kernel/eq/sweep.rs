@@ -28,8 +28,8 @@
 use super::backward::{Finish, First, Gather, Pull, Scatter, Slopes, Turn};
 use super::forward::{Exponentials, Fill, FirstDots};
 use super::levers::Levers;
-use super::pack::{Pack, Width, points_in_a_vector, resolve, shape};
-use super::walk::{Classes, HalfSum, Length, Numbers, ROWS, Square, Walk};
+use super::pack::{Pack, Resolve, Width, points_in_a_vector, shape};
+use super::walk::{Classes, HalfSum, Length, Numbers, ROWS, Spread, Square, Walk};
 use crate::kernel::group::Products;
 use crate::kernel::{Eq, PsiSums, PsiTables, row_len};
 use crate::linalg::Mat;
@@ -180,9 +180,9 @@ impl EqSweep {
 
     /// A_d as vectors by columns.
     fn spread(&mut self, a: &Mat) {
-        for (table, a) in self.a.chunks_exact_mut(self.m * self.lanes).zip(a.iter_rows()) {
-            table.chunks_exact_mut(self.lanes).zip(a).for_each(|(vector, a)| vector.fill(*a));
-        }
+        assert!(self.a.len() >= a.as_slice().len() * self.lanes, "room for a vector an entry");
+        // SAFETY: as just checked.
+        unsafe { run(Spread { from: a.as_slice(), to: self.a.as_mut_ptr() }) }
     }
 
     /// The same by rows for the given walk.
@@ -399,8 +399,16 @@ impl EqSweep {
             if self.want_xi {
                 self.finish_slopes(law, k, w.rows, bar, (&mut *input_bar.0, &mut *input_bar.1), sums);
             }
-            let (pack, totals) = (&self.packs[k], (&self.totals[..], &scale));
-            wide(|| resolve(law, pack, totals, (&mut *input_bar.0, &mut *input_bar.1), &mut sums.grad.params));
+            let resolve = Resolve {
+                law,
+                pack: &self.packs[k],
+                totals: &self.totals,
+                scale,
+                input_bar: (&mut *input_bar.0, &mut *input_bar.1),
+                params: &mut sums.grad.params,
+            };
+            // SAFETY: the job has no pointers.
+            unsafe { run(resolve) };
         }
         sums.grad.params[dim] += psi0_bar.iter().sum::<f64>();
         self.gather();
@@ -410,17 +418,18 @@ impl EqSweep {
     fn take_bars(&mut self, k: usize, bar: &Products) {
         let (d_out, lanes, Pack { first, points, walk, widths, peak2, .. }) = (self.d_out, self.lanes, &self.packs[k]);
         let b_bars = &mut self.b_bars[2 * k * d_out * lanes..][..2 * d_out * lanes];
-        b_bars.fill(0.0);
-        self.bars.fill(0.0);
-        for (g, at) in (0..*points).map(|g| (first + g, g * walk.s)) {
+        for (lane, peak2) in peak2[..lanes].iter().enumerate() {
+            let g = walk.in_vectors(lane);
+            let (is_point, g) = (g < *points, first + g);
+            let of = |table: &Mat, column: usize| if is_point { table[(g, column)] } else { 0.0 };
             for d in 0..d_out {
-                let b_bar = bar.quadratic[(g, d)] * peak2[at];
-                b_bars[d * lanes + at..][..walk.s].fill(b_bar);
-                b_bars[(d_out + d) * lanes + at..][..walk.s].fill(2.0 * b_bar);
-                self.bars[d * lanes + at..][..walk.s].fill(bar.mean[(g, d)]);
+                let b_bar = of(&bar.quadratic, d) * peak2;
+                b_bars[d * lanes + lane] = b_bar;
+                b_bars[(d_out + d) * lanes + lane] = 2.0 * b_bar;
+                self.bars[d * lanes + lane] = of(&bar.mean, d);
                 for (q, width) in widths.iter().enumerate().filter(|_| self.want_xi) {
-                    let slope = bar.slope[(g, q * d_out + d)] * width.ratio[at] * width.stretch[at];
-                    self.bars[((1 + q) * d_out + d) * lanes + at..][..walk.s].fill(slope);
+                    let slope = of(&bar.slope, q * d_out + d) * width.ratio[lane] * width.stretch[lane];
+                    self.bars[((1 + q) * d_out + d) * lanes + lane] = slope;
                 }
             }
         }
@@ -531,10 +540,11 @@ impl EqSweep {
             let twice_b = &self.b_bars[(2 * k + 1) * d_out * lanes + d * lanes..];
             for (g, at) in (0..points).map(|g| (g, g * walk.s)) {
                 let (out, twice_b) = (&mut out[g * d_out * row..][..m], twice_b[at]);
-                let columns = columns.chunks_exact(lanes).map(|vector| vector[at..at + walk.s].iter().sum::<f64>());
-                let own = rows.chunks_exact(lanes).flat_map(|vector| &vector[at..at + walk.s]);
-                for ((out, own), other) in out.iter_mut().zip(own).zip(columns) {
-                    *out = own + twice_b * other;
+                let own = rows.chunks_exact(lanes);
+                for ((out, own), columns) in out.chunks_mut(walk.s).zip(own).zip(columns.chunks(walk.s * lanes)) {
+                    for ((out, own), column) in out.iter_mut().zip(&own[at..]).zip(columns.chunks_exact(lanes)) {
+                        *out = own + twice_b * column[at..at + walk.s].iter().sum::<f64>();
+                    }
                 }
             }
         }

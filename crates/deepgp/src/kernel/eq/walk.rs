@@ -27,7 +27,7 @@ impl Walk {
     }
 
     /// `rows`/S, rounded down; the processor is slow at divisions by numbers that the compiler does not know.
-    fn in_vectors(self, rows: usize) -> usize {
+    pub fn in_vectors(self, rows: usize) -> usize {
         rows >> self.s.trailing_zeros()
     }
 
@@ -111,6 +111,24 @@ macro_rules! for_rows {
 }
 
 pub(super) use for_rows;
+
+/// A vector of equal lanes for each of some numbers.
+pub(super) struct Spread<'a> {
+    pub from: &'a [f64],
+    pub to: *mut f64,
+}
+
+impl Job for Spread<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        for (i, number) in self.from.iter().enumerate() {
+            // SAFETY: passed on to the caller.
+            unsafe { L::store(self.to.add(i * L::N), L::splat(*number)) }
+        }
+    }
+}
 
 /// Sums over inducing inputs i are taken by classes i mod N, so that they do not depend on how many rows a point has in a vector: for
 /// each sum N/S vectors, row r of vectors belonging to number r mod N/S.
