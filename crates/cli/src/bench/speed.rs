@@ -140,8 +140,8 @@ fn with_trainer<R>(sizes: Sizes<'_>, body: impl FnOnce(&mut Trainer<'_>, &Mat) -
 }
 
 /// Least seconds that steps are timed for between two measurements of the ceilings, for which a second thread has nothing to do: so long
-/// that it does not matter that it has to be woken.
-const CHUNK: f64 = 0.025;
+/// that it does not matter that it has to be woken, nor that a run ends by making sure that what it leaves can predict.
+const CHUNK: f64 = 0.1;
 
 /// Times steps and predictions for so many seconds, and the ceilings by turns with the steps.
 pub(super) fn time_sizes(sizes: Sizes<'_>, seconds: f64) -> Result<Timing> {

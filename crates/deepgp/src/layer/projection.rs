@@ -9,7 +9,7 @@ use super::{Inducing, Inputs, LayerSums, Second, Wanted};
 use crate::gauss::{Moments, MomentsBar};
 use crate::kernel::row_len;
 use crate::linalg::product::{Left, Part, clear_above, product};
-use crate::linalg::transpose::{mirror, symmetrise};
+use crate::linalg::transpose::{add_transpose_into, mirror};
 use crate::linalg::{Mat, mul_lower_transposed, mul_vec};
 use crate::simd::wide;
 
@@ -158,15 +158,15 @@ impl Projection {
 /// the whitened one.
 ///
 /// ```text
-/// X = ½ (T + Tᵀ),  T lower triangular:      Fᵀ = Tᵀ L⁻ᵀ (upper triangular)      H = F L⁻ᵀ      L⁻¹ X L⁻ᵀ = ½ (H + Hᵀ)
+/// X = T + Tᵀ,  T lower triangular:      Fᵀ = Tᵀ L⁻ᵀ (upper triangular)      H = F L⁻ᵀ      L⁻¹ X L⁻ᵀ = H + Hᵀ
 /// ```
 /// takes three fifths of the multiplications of L⁻¹ X and (L⁻¹ X) L⁻ᵀ.
 pub fn whiten(inducing: &Inducing, x: &mut Mat, half: &mut Mat, out: &mut Mat) {
     let l_inv_t = (&inducing.l_inv_t, Part::Upper);
-    wide(|| x.as_mut_slice().iter_mut().for_each(|v| *v *= 2.0));
     (0..x.rows()).for_each(|i| x[(i, i)] *= 0.5);
     clear_above(x);
     product(half, false, Left::transposed(x, Part::Upper), l_inv_t, Part::Upper);
-    product(out, false, Left::transposed(half, Part::Lower), l_inv_t, Part::Full);
-    symmetrise(out);
+    // H takes the place of T.
+    product(x, false, Left::transposed(half, Part::Lower), l_inv_t, Part::Full);
+    add_transpose_into(x, out);
 }

@@ -22,8 +22,22 @@ pub fn mirror(a: &mut Mat, from: Part) {
 pub fn symmetrise(a: &mut Mat) {
     let m = a.rows();
     assert_eq!(m, a.cols(), "the matrix must be square");
+    let a = a.as_mut_slice().as_mut_ptr();
     // SAFETY: the pointer covers M × M numbers.
-    unsafe { run(Symmetrise { a: a.as_mut_slice().as_mut_ptr(), m }) }
+    unsafe { run(Symmetrise { from: a, to: a, m, scale: 0.5 }) }
+}
+
+/// `to = from + fromᵀ`.
+///
+/// # Panics
+/// If the matrix is not square.
+pub fn add_transpose_into(from: &Mat, to: &mut Mat) {
+    let m = from.rows();
+    assert_eq!(m, from.cols(), "the matrix must be square");
+    to.reshape(m, m);
+    let (from, to) = (from.as_slice().as_ptr(), to.as_mut_slice().as_mut_ptr());
+    // SAFETY: both pointers cover M × M numbers.
+    unsafe { run(Symmetrise { from, to, m, scale: 1.0 }) }
 }
 
 /// `to = fromᵀ`, into existing memory.
@@ -145,38 +159,41 @@ impl Job for Mirror {
     }
 }
 
+/// `to = scale (from + fromᵀ)`. The two may be the same if the scale is ½: some blocks are taken twice, and means of equals are these.
 struct Symmetrise {
-    a: *mut f64,
+    from: *const f64,
+    to: *mut f64,
     m: usize,
+    scale: f64,
 }
 
 impl Symmetrise {
-    /// Entry (i, j), i < j, and its mirror image become their mean.
+    /// Entry (i, j), i ≤ j, and its mirror image.
     #[inline(always)]
     unsafe fn entry(&self, i: usize, j: usize) {
+        let (upper, lower) = (i * self.m + j, j * self.m + i);
         // SAFETY: passed on to the caller.
         unsafe {
-            let (upper, lower) = (self.a.add(i * self.m + j), self.a.add(j * self.m + i));
-            let mean = 0.5 * (*upper + *lower);
-            (*upper, *lower) = (mean, mean);
+            let sum = self.scale * (*self.from.add(upper) + *self.from.add(lower));
+            (*self.to.add(upper), *self.to.add(lower)) = (sum, sum);
         }
     }
 
-    /// The block from (i, j) on and its mirror image become their mean, i = j among them. Means of equals are these.
+    /// The block from (i, j) on and its mirror image, i = j among them.
     #[inline(always)]
     unsafe fn block<L: Lanes>(&self, i: usize, j: usize) {
         const { assert!(L::N <= PAD) };
         let (m, mut image) = (self.m, [0.0; PAD * PAD]);
+        let (upper, lower) = (i * m + j, j * m + i);
         // SAFETY: passed on to the caller.
         unsafe {
-            let (upper, lower) = (self.a.add(i * m + j), self.a.add(j * m + i));
-            L::transpose(lower, m, image.as_mut_ptr(), L::N);
+            L::transpose(self.from.add(lower), m, image.as_mut_ptr(), L::N);
             for r in 0..L::N {
-                let (row, image) = (upper.add(r * m), L::load(image.as_ptr().add(r * L::N)));
-                L::store(row, L::mul(L::splat(0.5), L::add(L::load(row), image)));
+                let sum = L::add(L::load(self.from.add(upper + r * m)), L::load(image.as_ptr().add(r * L::N)));
+                L::store(self.to.add(upper + r * m), L::mul(L::splat(self.scale), sum));
             }
             if i < j {
-                L::transpose(upper, m, lower, m);
+                L::transpose(self.to.add(upper), m, self.to.add(lower), m);
             }
         }
     }
@@ -191,7 +208,7 @@ impl Job for Symmetrise {
         // SAFETY: passed on to the caller.
         unsafe {
             if m < L::N {
-                (0..m).for_each(|j| (0..j).for_each(|i| self.entry(i, j)));
+                (0..m).for_each(|j| (0..=j).for_each(|i| self.entry(i, j)));
                 return;
             }
             for i in starts(m, L::N) {
@@ -289,6 +306,9 @@ mod tests {
                 let mut found = a.clone();
                 symmetrise(&mut found);
                 let expected = Mat::from_fn(m, m, |i, j| 0.5 * (a[(i, j)] + a[(j, i)]));
+                assert_eq!(found, expected, "{isa:?} {m}");
+                add_transpose_into(&a, &mut found);
+                let expected = Mat::from_fn(m, m, |i, j| a[(i, j)] + a[(j, i)]);
                 assert_eq!(found, expected, "{isa:?} {m}");
             }
         });
