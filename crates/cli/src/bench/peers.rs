@@ -6,6 +6,7 @@
 use super::speed::{Sizes, median, time_sizes};
 use crate::args::Speed;
 use anyhow::{Context, Result, bail};
+use deepgp_experiments::Circumstances;
 use serde::{Deserialize, Serialize};
 use std::io::{Write, stdout};
 use std::process::Command;
@@ -35,6 +36,8 @@ struct Record {
     peer_rows_predicted_per_second: Option<f64>,
     rows_predicted_per_second: f64,
     times_faster_at_prediction: Option<f64>,
+    #[serde(flatten)]
+    circumstances: Circumstances,
 }
 
 /// Prints a line to standard error and a JSON line to standard output for each peer.
@@ -64,6 +67,7 @@ pub(super) fn compare(args: &Speed) -> Result<()> {
             peer_rows_predicted_per_second: peer_rate,
             rows_predicted_per_second: rate,
             times_faster_at_prediction: peer_rate.map(|p| rate / p),
+            circumstances: Circumstances::here(),
         };
         eprintln!(
             "{}: {:.2} ms a step against our {:.3} ms: {:.1} times as long",
