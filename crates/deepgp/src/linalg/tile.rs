@@ -127,7 +127,7 @@ pub(super) fn column_tiles(columns: Range<usize>, lanes: usize) -> impl Iterator
         let (start, left) = (j, columns.end - j);
         let vectors = match left.div_ceil(lanes) {
             4 => 2,
-            left => left.min(VECTORS),
+            all => all.min(VECTORS),
         };
         j += vectors * lanes;
         Some((start, vectors, if j > columns.end { left % lanes } else { 0 }))

@@ -114,7 +114,8 @@ pub(super) fn shape(law: &Eq, ends: &[[f64; 2]], pack: &mut Pack, (mean, var): (
 }
 
 /// From the sums of a pack to ∂/∂(input moments), which are added to `input_bar`, and ∂/∂(parameters), by the formulas at the top of
-/// `sweep.rs`; what sums of F lack is `scale`, a number a lane.
+/// `sweep.rs`; what sums of F lack is `scale`, a number a lane. A job, since the compiler makes of so large a closure a function of its own,
+/// without vectors.
 pub(super) struct Resolve<'a> {
     pub law: &'a Eq,
     pub pack: &'a Pack,
