@@ -10,7 +10,7 @@
 use crate::error::Result;
 use crate::linalg::factor::cholesky_solving;
 use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, not_definite, sum_of_logs};
-use crate::simd::combine;
+use crate::simd::{combine, find};
 use serde::{Deserialize, Serialize};
 
 /// Natural parameters of a Gaussian factor: exp(−½ vᵀΛv + ηᵀv).
@@ -60,7 +60,7 @@ impl Factor {
         let PivotScratch { u, inv_diag, half } = root;
         half.clone_from(&self.linear);
         cholesky_solving(&self.precision, 1.0, 1.0, u, inv_diag, Some(half)).map_err(failed)?;
-        if let Some(pivot) = inv_diag.iter().position(|inv| inv * inv * least_pivot > 1.0) {
+        if let Some(pivot) = find(inv_diag, |inv| inv * inv * least_pivot > 1.0) {
             return Err(failed(pivot));
         }
         // φ = −½ log|P| + ½ |C⁻¹η|², P = C Cᵀ = UᵀU

@@ -11,12 +11,15 @@ use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::param::Parameters;
 use crate::simd::prefetch;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Number of points in a block.
 pub const BLOCK: usize = 64;
-/// Block b belongs to slot b mod this, whoever works on it; slots are added in order.
+/// Block b belongs to slot b mod this, whoever works on it; the slots of each half are added in order, then the halves.
 const SLOTS: usize = 8;
+/// Numbers of a table that stays in the second-level cache, beside what a step works with.
+const NEAR: usize = 1 << 15;
 /// Inducing inputs of a layer whose factorisations take longer than it takes to give them to another thread.
 const LARGE: usize = 64;
 
@@ -78,10 +81,9 @@ impl Sums {
 /// Working memory of passes, and the threads that share them.
 #[derive(Debug)]
 pub struct Workspace {
-    /// One for every thread, which finds its own in its cache. Nobody ever waits for one.
-    workers: Vec<Mutex<Worker>>,
-    /// One for every slot. Nobody ever waits for one.
-    slots: Vec<Mutex<Sums>>,
+    /// One for every thread, which finds its own in its cache, with the sums of the slot that it works on. Nobody ever waits for one.
+    workers: Vec<Mutex<(Worker, Sums)>>,
+    halves: [Mutex<Half>; 2],
     crew: Option<Crew>,
     /// Whether a layer's matrices are so large that it pays to share out layers.
     has_large_layers: bool,
@@ -132,15 +134,64 @@ impl Worker {
     }
 }
 
+/// The sums of half of the slots, added in order whichever is done first.
+#[derive(Debug)]
+struct Half {
+    total: Sums,
+    /// How many of the slots are in it.
+    added: usize,
+    /// Slots that were done before their turn, by their number in the half.
+    waiting: Vec<(usize, Sums)>,
+    /// Memory for these.
+    spare: Vec<Sums>,
+}
+
+impl Half {
+    /// With memory for as many slots as may have to wait: for a thread that works alone none, otherwise all but the first.
+    fn new(model: &DeepGp, is_shared: bool) -> Self {
+        let most = if is_shared { SLOTS.div_ceil(2) - 1 } else { 0 };
+        let spare = vec![Sums::zeros(model); most];
+        Self { total: Sums::zeros(model), added: 0, waiting: Vec::with_capacity(most), spare }
+    }
+
+    /// Starts anew, keeping the allocations; something waits only after a panic.
+    fn clear(&mut self) {
+        self.added = 0;
+        self.spare.extend(self.waiting.drain(..).map(|(_, sums)| sums));
+    }
+
+    /// Takes the sums of slot number `k` of the half, and leaves other memory in their place.
+    fn take(&mut self, k: usize, sums: &mut Sums) {
+        if k != self.added {
+            let Some(spare) = self.spare.pop() else { unreachable!("there is memory for all slots but the first") };
+            self.waiting.push((k, std::mem::replace(sums, spare)));
+            return;
+        }
+        if k == 0 {
+            std::mem::swap(&mut self.total, sums);
+        } else {
+            self.total.add(sums);
+        }
+        self.added += 1;
+        while let Some(at) = self.waiting.iter().position(|(k, _)| *k == self.added) {
+            let (_, sums) = self.waiting.swap_remove(at);
+            self.total.add(&sums);
+            self.added += 1;
+            self.spare.push(sums);
+        }
+    }
+}
+
 impl Workspace {
     /// Memory for passes through `model` on this many threads (0 and 1: the caller's alone). Results do not depend on
     /// the number. Should the system refuse threads, the caller's is used.
     pub fn new(model: &DeepGp, threads: usize) -> Self {
         let crew = (threads > 1).then(|| Crew::new(threads.min(SLOTS)));
         let n_workers = crew.as_ref().map_or(1, Crew::threads);
-        let workers = (0..n_workers).map(|_| Mutex::new(Worker::new(model))).collect();
+        let workers = (0..n_workers).map(|_| Mutex::new((Worker::new(model), Sums::zeros(model)))).collect();
+        let halves = std::array::from_fn(|_| Mutex::new(Half::new(model, crew.is_some())));
         let has_large_layers = model.layers().iter().any(|layer| layer.n_inducing() >= LARGE);
-        Self { workers, slots: vec![Mutex::new(Sums::zeros(model))], crew, has_large_layers }
+        Self { workers, halves, crew, has_large_layers }
     }
 
     /// The threads, for what a step does between passes, if it pays to share that out.
@@ -171,6 +222,9 @@ pub struct Pass<'a> {
 
 /// Asks for the data of a block of these rows, if there is one, which random rows of a large table would otherwise wait for.
 pub fn fetch_block(x: &Mat, y: &Mat, rows: &[usize], block: usize) {
+    if x.as_slice().len() <= NEAR {
+        return;
+    }
     for &row in rows.iter().skip(block * BLOCK).take(BLOCK) {
         prefetch(x.row(row));
         prefetch(y.row(row));
@@ -181,42 +235,39 @@ impl Pass<'_> {
     /// Sums over the given rows of `x`, `y`, into `sums`.
     pub fn run(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace, sums: &mut Sums) {
         let used = rows.len().div_ceil(BLOCK).clamp(1, SLOTS);
-        let Workspace { workers, slots, crew, .. } = ws;
-        let work = |thread: usize, s: usize, slot: &mut Sums| {
+        let middle = used.div_ceil(2);
+        let Workspace { workers, halves, crew, .. } = ws;
+        halves.iter_mut().for_each(|half| alone(half).clear());
+        let work = |thread: usize, s: usize| {
             let mut worker = workers[thread].lock().unwrap_or_else(PoisonError::into_inner);
-            slot.clear();
+            let (worker, sums) = &mut *worker;
+            sums.clear();
             for b in (s..rows.len().div_ceil(BLOCK)).step_by(SLOTS) {
                 // What comes next if this thread is alone.
                 fetch_block(x, y, rows, if (b + SLOTS) * BLOCK < rows.len() { b + SLOTS } else { s + 1 });
-                self.block(x, y, &rows[b * BLOCK..rows.len().min((b + 1) * BLOCK)], &mut worker, slot);
+                self.block(x, y, &rows[b * BLOCK..rows.len().min((b + 1) * BLOCK)], worker, sums);
             }
+            let (half, k) = if s < middle { (&halves[0], s) } else { (&halves[1], s - middle) };
+            half.lock().unwrap_or_else(PoisonError::into_inner).take(k, sums);
         };
-        match crew {
-            Some(crew) if used > 1 => {
-                while slots.len() < used {
-                    slots.push(Mutex::new(Sums::zeros(self.model)));
-                }
-                crew.run(used, &|thread, s| {
-                    work(thread, s, &mut slots[s].lock().unwrap_or_else(PoisonError::into_inner));
-                });
-                std::mem::swap(sums, alone(&mut slots[0]));
-                let mut others = [None; SLOTS];
-                others.iter_mut().zip(&mut slots[1..used]).for_each(|(other, slot)| *other = Some(&*alone(slot)));
-                let others = || others.into_iter().flatten();
-                others().for_each(|other| sums.add_numbers(other));
-                each(Some(crew), lent(&mut sums.layers), |l, mine| {
-                    others().for_each(|other| mine.add(&other.layers[l]))
+        let mut crew = crew.as_mut().filter(|_| used > 1);
+        match &mut crew {
+            Some(crew) => {
+                // A thread begins with slots of its own, one after the other, and then takes what others have left.
+                let (threads, taken) = (crew.threads(), [const { AtomicBool::new(false) }; SLOTS]);
+                crew.run(threads, &|thread, _| {
+                    let own = thread * used / threads..(thread + 1) * used / threads;
+                    let free = |s: &usize| !taken[*s].swap(true, Ordering::Relaxed);
+                    own.chain((0..used).rev()).filter(free).for_each(|s| work(thread, s));
                 });
             }
-            // One thread works on every slot in the same memory, which stays in cache.
-            _ => {
-                work(0, 0, sums);
-                let slot = alone(&mut slots[0]);
-                for s in 1..used {
-                    work(0, s, slot);
-                    sums.add(slot);
-                }
-            }
+            None => (0..used).for_each(|s| work(0, s)),
+        }
+        let [first, second] = halves.each_mut().map(|half| &mut alone(half).total);
+        std::mem::swap(sums, first);
+        if used > middle {
+            sums.add_numbers(second);
+            each(crew, lent(&mut sums.layers), |l, mine| mine.add(&second.layers[l]));
         }
     }
 
@@ -277,5 +328,38 @@ impl Pass<'_> {
             let l = t + 1;
             rest[0].backward(&layers[l], &self.inducing[l], &self.projections[l], input, bar, &mut sums.layers[l]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::init::{Architecture, network};
+    use crate::likelihood::{Gaussian, Likelihood};
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    #[test]
+    fn slots_are_added_in_order_whichever_is_done_first() -> crate::Result<()> {
+        let x = Mat::from_fn(5, 2, |i, j| (3 * i + j) as f64);
+        let likelihood = Likelihood::Gaussian(Gaussian { noise_var: vec![0.1] });
+        let architecture = Architecture { n_inducing: 3, ..Architecture::default() };
+        let (model, _) = network(&x, likelihood, &architecture, &mut ChaCha8Rng::seed_from_u64(1))?;
+        // Sums that depend on the order.
+        let log_z = [1.0, 1e16, 1.0, -1e16];
+        let mut half = Half::new(&model, true);
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2], [2, 0, 3, 1]] {
+            half.clear();
+            let mut sums = Sums::zeros(&model);
+            for k in order {
+                sums.clear();
+                (sums.n_points, sums.log_z) = (k + 1, log_z[k]);
+                half.take(k, &mut sums);
+            }
+            let (added, waiting) = (half.added, half.waiting.len());
+            assert_eq!((added, waiting, half.total.n_points, half.total.log_z), (4, 0, 10, 0.0), "{order:?}");
+        }
+        assert_eq!(half.spare.len(), 3, "nothing is lost");
+        Ok(())
     }
 }

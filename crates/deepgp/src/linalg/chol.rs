@@ -41,10 +41,11 @@ impl Jitter {
     }
 }
 
-/// Σ log x_i of positive numbers. Logarithms are dear, so one is taken for eight of them where none is so far from 1 that their product
+/// Σ log x_i of positive numbers. Logarithms are dear, so one is taken for many of them where none is so far from 1 that their product
 /// could overflow or lose digits.
 pub(crate) fn sum_of_logs(x: &[f64]) -> f64 {
-    const NEAR: std::ops::RangeInclusive<f64> = 1e-35..=1e35;
+    const MANY: usize = 25;
+    const NEAR: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
     let of_some = |some: &[f64]| {
         if some.iter().all(|x| NEAR.contains(x)) {
             some.iter().product::<f64>().ln()
@@ -52,7 +53,7 @@ pub(crate) fn sum_of_logs(x: &[f64]) -> f64 {
             some.iter().map(|x| x.ln()).sum()
         }
     };
-    x.chunks(8).map(of_some).sum()
+    x.chunks(MANY).map(of_some).sum()
 }
 
 /// The error for a matrix that failed at a pivot.
@@ -227,14 +228,17 @@ impl Cholesky {
     /// ```text
     /// K̄ = ½ (Y + Yᵀ),   Y = L⁻ᵀ Φ L⁻¹,   Φ = lower triangle of LᵀL̄ with its diagonal halved
     /// ```
-    /// `phi` and `half` are destroyed.
+    /// `phi` is destroyed; `half` must be lower triangular, or of another shape.
     /// A jitter that scales with the diagonal of K passes its share on.
     /// Reference: Murray (2016), Differentiation of the Cholesky decomposition, eq. 10.
     pub fn adjoint_whitened(&self, phi: &mut Mat, half: &mut Mat, k_bar: &mut Mat) {
         let m = self.u.rows();
         (0..m).for_each(|i| phi[(i, i)] *= 0.5);
         clear_above(phi);
-        product(half, false, Left::plain(phi, Part::Lower), (&self.l_inv, Part::Lower), Part::Full);
+        if (half.rows(), half.cols()) != (m, m) {
+            half.reset(m, m);
+        }
+        product(half, false, Left::plain(phi, Part::Lower), (&self.l_inv, Part::Lower), Part::Lower);
         product(k_bar, false, Left::transposed(&self.l_inv, Part::Upper), (half, Part::Lower), Part::Full);
         if let Jitter::Relative(e) = self.jitter {
             let share = e * (0..m).map(|i| k_bar[(i, i)]).sum::<f64>() / m as f64;

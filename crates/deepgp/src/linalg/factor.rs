@@ -4,7 +4,7 @@
 use super::Mat;
 use super::product::{Mode, Part, Product};
 use super::tile::{Strided, accumulate, column_tiles, combine, store, zeros};
-use crate::simd::{Job, Lanes, PAD, run, wide};
+use crate::simd::{Job, Lanes, PAD, find, run, wide};
 use std::ops::Range;
 
 /// Rows of a tile of a factorisation.
@@ -28,11 +28,11 @@ pub fn cholesky_upper(k: &Mat, scale: f64, shift: f64, u: &mut Mat, inv_diag: &m
     cholesky_solving(k, scale, shift, u, inv_diag, None)
 }
 
-/// [`cholesky_upper`] that also solves Uᵀx = r in place, where one is given: on the way this costs little, and alone as much as a
-/// third of a factorisation at M = 50, since every entry waits for the last.
+/// [`cholesky_upper`] that also solves Uᵀx = r in place, where one is given: as one more column of U this costs next to nothing, and alone
+/// as much as a third of a factorisation at M = 50, since every entry waits for the last.
 ///
 /// # Errors
-/// As [`cholesky_upper`]; `x` is then partly solved.
+/// As [`cholesky_upper`]; `x` is then as it was.
 ///
 /// # Panics
 /// If the matrix is not square, or x has another length.
@@ -46,25 +46,32 @@ pub fn cholesky_solving(
 ) -> Result<(), usize> {
     let m = k.rows();
     assert!(m == k.cols() && x.as_ref().is_none_or(|x| x.len() == m), "the matrix must be square, and x fit it");
-    let x = x.map(<[f64]>::as_mut_ptr);
-    let stride = row_of(m);
+    let (stride, columns) = (row_of(m), m + usize::from(x.is_some()));
     u.reshape(m, stride);
     inv_diag.resize(m, 0.0);
-    // The first panel takes its rows from K, the others find theirs, less what those above them do, in the place of U.
-    let mut source = Source { k: k.as_slice().as_ptr(), stride: m, scale, shift };
+    // The first panel takes its rows from K and x, the others find theirs, less what those above them do, in the place of U.
+    let right = x.as_ref().map(|x| x.as_ptr());
+    let mut source = Source { k: k.as_slice().as_ptr(), stride: m, columns: m, scale, shift, right };
     for i in panels(m).next().map_or(0, |first| first.end)..m {
         let from = i / PAD * PAD;
         let entries = u.row_mut(i)[from..m].iter_mut().zip(&k.row(i)[from..]);
         wide(|| entries.for_each(|(u, k)| *u = scale * k));
         u[(i, i)] += shift;
+        if let Some(x) = &x {
+            u[(i, m)] = x[i];
+        }
     }
-    let (a, inv_diag) = (u.as_mut_slice().as_mut_ptr(), inv_diag.as_mut_ptr());
+    let a = u.as_mut_slice().as_mut_ptr();
     for panel in panels(m) {
         let end = panel.end;
         // SAFETY: the pointers cover M rows and M numbers; the product reads the panel and writes rows below it.
         unsafe {
-            run(Factor { source, a, stride, inv_diag, x, m, panel: panel.clone() })?;
-            source = Source { k: a, stride, scale: 1.0, shift: 0.0 };
+            run(Factor { source, a, stride, inv_diag: inv_diag.as_mut_ptr(), columns, panel: panel.clone() });
+            // After a pivot that is not positive and finite whatever follows has no meaning, but nothing else happens: one look will do.
+            if let Some(failed) = find(&inv_diag[panel.clone()], |inv| !(inv > 0.0 && inv < f64::INFINITY)) {
+                return Err(panel.start + failed);
+            }
+            source = Source { k: a, stride, columns, scale: 1.0, shift: 0.0, right: None };
             // A −= Uᵀ U for the rows below.
             let u = a.add(panel.start * stride + end);
             Product {
@@ -75,21 +82,25 @@ pub fn cholesky_solving(
                 b_part: Part::Full,
                 out: a.add(end * stride + end),
                 out_stride: stride,
-                size: (m - end, m - end, panel.len()),
+                size: (m - end, columns - end, panel.len()),
                 part: Part::Upper,
                 mode: Mode::Subtract,
             }
             .run();
         }
     }
+    if let Some(x) = x {
+        x.iter_mut().enumerate().for_each(|(i, x)| *x = u[(i, m)]);
+    }
     Ok(())
 }
 
-/// Numbers in a row of U: whole cache lines, but not pages, whose beginnings would compete for the same places in the cache.
+/// Numbers in a row of U, which has room for one more column: whole cache lines, but not pages, whose beginnings would compete for the
+/// same places in the cache.
 fn row_of(m: usize) -> usize {
     const LINE: usize = 8;
     const PAGE: usize = 512;
-    let lines = m.next_multiple_of(LINE);
+    let lines = (m + 1).next_multiple_of(LINE);
     if lines.is_multiple_of(PAGE) { lines + LINE } else { lines }
 }
 
@@ -222,36 +233,46 @@ unsafe fn unit<L: Lanes>(lane: usize) -> L::V {
     unsafe { L::load(UNIT.as_ptr().add(PAD - lane)) }
 }
 
-/// `scale · K + shift · I`, of which a factorisation reads the upper triangle.
+/// `scale · K + shift · I`, of which a factorisation reads the upper triangle, and what stands to the right of it.
 #[derive(Clone, Copy)]
 struct Source {
     k: *const f64,
     stride: usize,
+    columns: usize,
     scale: f64,
     shift: f64,
+    /// One more column, of which K has nothing.
+    right: Option<*const f64>,
 }
 
 impl Source {
     /// acc ← these entries less acc, R × C vectors from row `i` and column `j` on. Where i = j, the diagonal is in the first
     /// vector.
     #[inline(always)]
-    unsafe fn less<L: Lanes, const R: usize, const C: usize>(
-        self,
-        acc: &mut [[L::V; C]; R],
-        (i, j): (usize, usize),
-        tail: usize,
-    ) {
+    unsafe fn less<L: Lanes, const R: usize, const C: usize>(self, acc: &mut [[L::V; C]; R], (i, j): (usize, usize)) {
         const { assert!(R <= L::N) };
+        // Of the last vector.
+        let lanes = self.columns - (j + (C - 1) * L::N);
         // SAFETY: passed on to the caller.
         unsafe {
             let scale = L::splat(self.scale);
-            combine::<L, R, C>(acc, self.k.add(i * self.stride + j), self.stride, tail, |(r, c), old, new| {
-                let mut entries = L::mul(scale, old);
-                if i == j && c == 0 {
-                    entries = L::mul_add(L::splat(self.shift), unit::<L>(r), entries);
+            for (r, row) in acc.iter_mut().enumerate() {
+                for (c, v) in row.iter_mut().enumerate() {
+                    let at = self.k.add((i + r) * self.stride + j + c * L::N);
+                    let is_last = c + 1 == C;
+                    let mut entries = L::mul(scale, if is_last { L::load_some(at, lanes) } else { L::load(at) });
+                    if i == j && c == 0 {
+                        entries = L::mul_add(L::splat(self.shift), unit::<L>(r), entries);
+                    }
+                    if let Some(right) = self.right
+                        && is_last
+                        && lanes < L::N
+                    {
+                        entries = L::mul_add(L::splat(*right.add(i + r)), unit::<L>(lanes), entries);
+                    }
+                    *v = L::sub(entries, *v);
                 }
-                L::sub(entries, new)
-            });
+            }
         }
     }
 }
@@ -262,52 +283,43 @@ struct Factor {
     a: *mut f64,
     stride: usize,
     inv_diag: *mut f64,
-    /// M numbers, to be solved.
-    x: Option<*mut f64>,
-    m: usize,
+    /// M, and one if there is something to be solved.
+    columns: usize,
     panel: Range<usize>,
 }
 
 impl Job for Factor {
-    type Output = Result<(), usize>;
+    type Output = ();
 
     /// Row block I of U: U_I = U_II⁻ᵀ (A_I − Σ_{k<I} U_kIᵀ U_k), columns from I on, k in the panel.
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) -> Result<(), usize> {
-        let Factor { source, a, stride, inv_diag, x, m, panel } = self;
+    unsafe fn run<L: Lanes>(self) {
+        let Factor { source, a, stride, inv_diag, columns, panel } = self;
         for i in panel.clone().step_by(ROWS) {
             let height = ROWS.min(panel.end - i);
             let mut pivots = Pivots::default();
-            for (tile, (j, vectors, tail)) in column_tiles(i..m, L::N).enumerate() {
+            for (tile, (j, vectors, tail)) in column_tiles(i..columns, L::N).enumerate() {
                 macro_rules! tile {
                     ($r:literal, $c:literal, ) => {
-                        // SAFETY: all pointers stay inside the M × M matrix and the M diagonal entries.
+                        // SAFETY: all pointers stay inside the matrix of M rows and the M diagonal entries.
                         unsafe {
                             let (left, zeros) = (Strided::by_columns(a.add(i), stride), zeros::<L, $r, $c>());
-                            let above = panel.start..i;
+                            let (above, to) = (panel.start..i, a.add(i * stride + j));
                             let mut acc = accumulate::<L, $r, $c>(zeros, left, a.add(j), stride, above, tail);
-                            source.less::<L, $r, $c>(&mut acc, (i, j), tail);
+                            source.less::<L, $r, $c>(&mut acc, (i, j));
                             if tile == 0 {
                                 // The block on the diagonal: its pivots are found by scalars before its rows are solved.
-                                store::<L, $r, $c>(acc, a.add(i * stride + j), stride, tail);
-                                pivots = Pivots::of::<L, $r>(a.add(i * stride + i), stride).map_err(|r| i + r)?;
+                                pivots = Pivots::of::<L, $r>(acc.map(|row| row[0]));
+                                (0..$r).for_each(|r| *inv_diag.add(i + r) = pivots.inv_root[r]);
                             }
                             pivots.solve::<L, $r, $c>(&mut acc);
-                            store::<L, $r, $c>(acc, a.add(i * stride + j), stride, tail);
+                            store::<L, $r, $c>(acc, to, stride, tail);
                         }
                     };
                 }
                 with_tile!(height, vectors, tile!());
             }
-            // SAFETY: there are so many entries.
-            unsafe {
-                std::ptr::copy_nonoverlapping(pivots.inv_root.as_ptr(), inv_diag.add(i), height);
-                if let Some(x) = x {
-                    pivots.solve_entries::<L>(a, stride, x, i, height);
-                }
-            }
         }
-        Ok(())
     }
 }
 
@@ -322,17 +334,15 @@ struct Pivots {
 }
 
 impl Pivots {
-    /// Of the R × R block at `a`, of which the upper triangle is read. `Err` has the first pivot that is not positive and finite.
+    /// Of the block in the first lanes of R vectors, of which the upper triangle is read.
     #[inline(always)]
-    unsafe fn of<L: Lanes, const R: usize>(a: *const f64, stride: usize) -> Result<Self, usize> {
-        let mut out = Self::default();
-        let mut block = [[0.0; R]; R];
+    unsafe fn of<L: Lanes, const R: usize>(rows: [L::V; R]) -> Self {
+        const { assert!(R <= L::N && L::N <= PAD) };
+        let (mut out, mut block) = (Self::default(), [[0.0; PAD]; R]);
         // SAFETY: passed on to the caller.
         unsafe {
             for r in 0..R {
-                for c in r..R {
-                    block[r][c] = *a.add(r * stride + c);
-                }
+                L::store(block[r].as_mut_ptr(), rows[r]);
             }
             for r in 0..R {
                 let inverse = 1.0 / block[r][r];
@@ -345,16 +355,8 @@ impl Pivots {
                 }
             }
         }
-        let pivots: [f64; R] = std::array::from_fn(|r| block[r][r]);
-        // One test for all: tests in between would be in the way.
-        let is_pivot = |pivot: f64| pivot > 0.0 && pivot < f64::INFINITY;
-        if !pivots.iter().fold(true, |all, pivot| all & is_pivot(*pivot)) {
-            return Err(pivots.iter().position(|pivot| !is_pivot(*pivot)).unwrap_or(0));
-        }
-        for r in 0..R {
-            out.inv_root[r] = 1.0 / pivots[r].sqrt();
-        }
-        Ok(out)
+        (0..R).for_each(|r| out.inv_root[r] = 1.0 / block[r][r].sqrt());
+        out
     }
 
     /// Rows of (VᵀD^½)⁻¹ acc, inside registers.
@@ -373,32 +375,6 @@ impl Pivots {
             for (row, inv_root) in acc.iter_mut().zip(&self.inv_root) {
                 let inv_root = L::splat(*inv_root);
                 row.iter_mut().for_each(|v| *v = L::mul(*v, inv_root));
-            }
-        }
-    }
-
-    /// x_I = (VᵀD^½)⁻¹ (r_I − Σ_{k<I} U_kIᵀ x_k) of the block of `height` rows from `i` on, given U and x above it.
-    #[inline(always)]
-    unsafe fn solve_entries<L: Lanes>(&self, u: *const f64, stride: usize, x: *mut f64, i: usize, height: usize) {
-        const { assert!(ROWS <= L::N && L::N <= PAD) };
-        let mut above = [0.0; PAD];
-        // SAFETY: passed on to the caller. A vector that reaches past the end of its row ends in the next.
-        unsafe {
-            // Four sums, since each waits for its last term; `i` is a multiple of four.
-            let mut sums = [L::splat(0.0); ROWS];
-            for k in (0..i).step_by(ROWS) {
-                for (r, sum) in sums.iter_mut().enumerate() {
-                    *sum = L::mul_add(L::splat(*x.add(k + r)), L::load(u.add((k + r) * stride + i)), *sum);
-                }
-            }
-            L::store(above.as_mut_ptr(), L::add(L::add(sums[0], sums[1]), L::add(sums[2], sums[3])));
-            let mut rest = [0.0; ROWS];
-            for r in 0..height {
-                rest[r] = *x.add(i + r) - above[r];
-                for s in 0..r {
-                    rest[r] = L::neg_mul_add_1(self.share[s][r], rest[s], rest[r]);
-                }
-                *x.add(i + r) = rest[r] * self.inv_root[r];
             }
         }
     }

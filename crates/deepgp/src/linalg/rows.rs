@@ -93,12 +93,9 @@ impl RowSum {
             }
             let first = if self.part == Part::Lower { j } else { 0 };
             for k in first..rows {
-                let row = self.a.add(k * cols + j);
+                let (row, x) = (self.a.add(k * cols + j), L::splat(self.x.map_or(1.0, |x| *x.add(k))));
                 for (c, acc) in acc.iter_mut().enumerate() {
-                    *acc = match self.x {
-                        Some(x) => L::mul_add(L::splat(*x.add(k)), load(c, row), *acc),
-                        None => L::add(load(c, row), *acc),
-                    };
+                    *acc = L::mul_add(x, load(c, row), *acc);
                 }
             }
             for (c, acc) in acc.into_iter().enumerate() {
@@ -167,7 +164,7 @@ impl Job for RowDots<'_> {
                         *acc = L::mul_add(L::load_some(a, left), L::load_some(b, left), *acc);
                     }
                 }
-                out.copy_from_slice(&L::sum4(acc)[..out.len()]);
+                out.iter_mut().zip(L::sum4(acc)).for_each(|(out, sum)| *out = sum);
             }
         }
     }
@@ -235,32 +232,29 @@ struct MixedRows<'a, F> {
 }
 
 impl<F: Fn(usize, usize) -> f64> MixedRows<'_, F> {
-    /// `n` or, if there are more, N numbers of row `i` from column `j` on, for two terms d or one.
+    /// The terms from `d` on of row `i`, D of them; the first set the row, the others add to it.
     #[inline(always)]
-    unsafe fn columns<L: Lanes, const D: usize>(
-        &self,
-        d: usize,
-        weights: [(f64, f64); D],
-        i: usize,
-        j: usize,
-        n: usize,
-    ) {
+    unsafe fn terms<L: Lanes, const D: usize>(&self, i: usize, d: usize) {
         let cols = self.v.cols();
         // SAFETY: passed on to the caller.
         unsafe {
-            let out = self.out.add(i * cols + j);
-            let mut sum = L::splat(0.0);
-            if d > 0 {
-                sum = L::load_some(out, n);
-            }
+            let (mut v, mut b) = ([std::ptr::null(); D], [std::ptr::null(); D]);
+            let mut weights = [(L::splat(0.0), L::splat(0.0)); D];
             for k in 0..D {
-                let (v, b) = (self.v.as_slice().as_ptr().add((d + k) * cols + j), self.b[d + k].as_slice().as_ptr());
-                let b = b.add(i * cols + j);
-                let (v, b) = (L::load_some(v, n), L::load_some(b, n));
-                let (of_v, of_b) = weights[k];
-                sum = L::mul_add(L::splat(of_v), v, L::mul_add(L::splat(of_b), b, sum));
+                (v[k], b[k]) = (self.v.row(d + k).as_ptr(), self.b[d + k].row(i).as_ptr());
+                weights[k] = (L::splat(self.a[(i, d + k)]), L::splat((self.weight)(i, d + k)));
             }
-            L::store_some(out, sum, n);
+            let out = self.out.add(i * cols);
+            for j in (0..cols).step_by(L::N) {
+                let left = cols - j;
+                let mut sum = if d > 0 { L::load_some(out.add(j), left) } else { L::splat(0.0) };
+                for k in 0..D {
+                    let (of_v, of_b) = weights[k];
+                    sum = L::mul_add(of_b, L::load_some(b[k].add(j), left), sum);
+                    sum = L::mul_add(of_v, L::load_some(v[k].add(j), left), sum);
+                }
+                L::store_some(out.add(j), sum, left);
+            }
         }
     }
 }
@@ -270,20 +264,11 @@ impl<F: Fn(usize, usize) -> f64> Job for MixedRows<'_, F> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let cols = self.v.cols();
+        let terms = self.b.len();
         for i in 0..self.a.rows() {
-            for d in (0..self.b.len()).step_by(2) {
-                let of = |d: usize| (self.a[(i, d)], (self.weight)(i, d));
-                let (first, second) = (of(d), (d + 1 < self.b.len()).then(|| of(d + 1)));
-                for j in (0..cols).step_by(L::N) {
-                    // SAFETY: passed on to the caller.
-                    unsafe {
-                        match second {
-                            Some(second) => self.columns::<L, 2>(d, [first, second], i, j, cols - j),
-                            None => self.columns::<L, 1>(d, [first], i, j, cols - j),
-                        }
-                    }
-                }
+            for d in (0..terms).step_by(2) {
+                // SAFETY: passed on to the caller.
+                unsafe { if d + 1 < terms { self.terms::<L, 2>(i, d) } else { self.terms::<L, 1>(i, d) } }
             }
         }
     }

@@ -76,11 +76,12 @@ pub fn transpose_lower_into(from: &Mat, to: &mut Mat) {
     unsafe { run(Transpose { from, part: Part::Lower, to, stride: m, rows: m, cols: m }) }
 }
 
-/// Where blocks of `lanes` begin that cover `n` ≥ `lanes` rows or columns: the last overlaps the one before it rather than
-/// leaving a rest to single numbers, whose stores a vector that is loaded soon after would wait for.
+/// Where blocks of `lanes` begin that cover `n` ≥ `lanes` rows or columns. One that overlaps another takes what is left, rather than single
+/// numbers, whose stores a vector that is loaded soon after would wait for; so that nothing waits for that block either, it comes first.
 #[inline(always)]
 fn starts(n: usize, lanes: usize) -> impl Iterator<Item = usize> {
-    (0..n.div_ceil(lanes)).map(move |block| (block * lanes).min(n - lanes))
+    let first = usize::from(!n.is_multiple_of(lanes));
+    (0..n.div_ceil(lanes)).map(move |block| if block < first { n - lanes } else { (block - first) * lanes })
 }
 
 /// Pairs i < j of an M × M matrix that blocks at [`starts`] and on the diagonal do not reach, where M ≥ `lanes`.
@@ -247,7 +248,7 @@ impl Job for Transpose {
             }
             for i in starts(rows, L::N) {
                 let end = if part == Part::Lower { i + L::N } else { cols };
-                for j in starts(cols, L::N).take_while(|j| *j < end) {
+                for j in starts(cols, L::N).filter(|j| *j < end) {
                     L::transpose(from.add(i * cols + j), cols, to.add(j * stride + i), stride);
                 }
             }

@@ -43,6 +43,14 @@ pub fn all_finite(a: &[f64]) -> bool {
     wide(|| a.iter().fold(true, |fine, v| fine & (v.to_bits() & EXPONENT != EXPONENT)))
 }
 
+/// The first of some numbers that `is_sought`, where there is hardly ever one: all are asked at once, by vectors.
+pub(crate) fn find(numbers: &[f64], is_sought: impl Fn(f64) -> bool) -> Option<usize> {
+    if wide(|| numbers.iter().fold(false, |any, x| any | is_sought(*x))) {
+        return numbers.iter().position(|x| is_sought(*x));
+    }
+    None
+}
+
 /// Σ a_i b_i, or Σ a_i.
 struct Reduce {
     a: *const f64,
@@ -50,17 +58,27 @@ struct Reduce {
     n: usize,
 }
 
-impl Reduce {
-    #[inline(always)]
-    unsafe fn term<L: Lanes>(&self, at: usize, acc: L::V, n: usize) -> L::V {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let a = L::load_some(self.a.add(at), n);
-            match self.b {
-                Some(b) => L::mul_add(a, L::load_some(b.add(at), n), acc),
-                None => L::add(a, acc),
+/// Sums what `add` adds to its last argument for the numbers from its first argument on, as many as its second says or a vector of them.
+/// Vectors go to four sums by turns, since each waits for its last term.
+#[inline(always)]
+unsafe fn in_fours<L: Lanes>(n: usize, mut add: impl FnMut(usize, usize, L::V) -> L::V) -> f64 {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut sums = [L::splat(0.0); 4];
+        let mut i = 0;
+        while i + 4 * L::N <= n {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum = add(i + k * L::N, L::N, *sum);
+            }
+            i += 4 * L::N;
+        }
+        for sum in &mut sums {
+            if i < n {
+                *sum = add(i, n - i, *sum);
+                i += L::N;
             }
         }
+        L::sum(L::add(L::add(sums[0], sums[1]), L::add(sums[2], sums[3])))
     }
 }
 
@@ -71,21 +89,13 @@ impl Job for Reduce {
     unsafe fn run<L: Lanes>(self) -> f64 {
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut acc = [L::splat(0.0); 4];
-            let mut i = 0;
-            while i + 4 * L::N <= self.n {
-                for (k, acc) in acc.iter_mut().enumerate() {
-                    *acc = self.term::<L>(i + k * L::N, *acc, L::N);
+            in_fours::<L>(self.n, |at, left, sum| {
+                let a = L::load_some(self.a.add(at), left);
+                match self.b {
+                    Some(b) => L::mul_add(a, L::load_some(b.add(at), left), sum),
+                    None => L::add(a, sum),
                 }
-                i += 4 * L::N;
-            }
-            let mut k = 0;
-            while i < self.n {
-                acc[k] = self.term::<L>(i, acc[k], self.n - i);
-                i += L::N;
-                k += 1;
-            }
-            L::sum(L::add(L::add(acc[0], acc[1]), L::add(acc[2], acc[3])))
+            })
         }
     }
 }
@@ -152,14 +162,12 @@ impl Job for Multiply {
     unsafe fn run<L: Lanes>(self) -> f64 {
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut sums = [L::splat(0.0); 4];
-            for (k, i) in (0..self.n).step_by(L::N).enumerate() {
-                let (y, x, left) = (self.y.add(i), self.x.add(i), self.n - i);
-                let term = L::mul(L::load_some(y, left), L::load_some(x, left));
+            in_fours::<L>(self.n, |at, left, sum| {
+                let y = self.y.add(at);
+                let term = L::mul(L::load_some(y, left), L::load_some(self.x.add(at), left));
                 L::store_some(y, term, left);
-                sums[k % 4] = L::add(sums[k % 4], term);
-            }
-            L::sum(L::add(L::add(sums[0], sums[1]), L::add(sums[2], sums[3])))
+                L::add(term, sum)
+            })
         }
     }
 }
@@ -168,6 +176,16 @@ impl Job for Multiply {
 mod tests {
     use super::*;
     use crate::simd::{Isa, run_on};
+
+    #[test]
+    fn the_first_that_is_sought() {
+        let numbers: Vec<f64> = (0..50).map(f64::from).collect();
+        for least in [0, 1, 7, 8, 49] {
+            assert_eq!(find(&numbers, |x| x >= f64::from(least)), Some(least as usize));
+        }
+        assert_eq!(find(&numbers, f64::is_nan), None);
+        assert_eq!(find(&[1.0, f64::NAN], f64::is_nan), Some(1));
+    }
 
     #[test]
     fn slices_of_every_length_on_every_instruction_set() {

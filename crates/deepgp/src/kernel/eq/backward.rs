@@ -289,17 +289,22 @@ impl Scatter {
         let (m, height, mut from) = (self.walk.m, ROWS * S, self.from);
         for first in (0..m).step_by(height) {
             // Columns that meet the diagonal have fewer rows.
-            let corner = (first + height).min(m);
+            let (corner, mut diagonal) = ((first + height).min(m), from);
+            let of_column = |j: usize| ((j - first) / S + 1) * S;
             // SAFETY: passed on to the caller.
             unsafe {
                 for j in first..corner {
                     self.add::<L>(j, first, from, j - first + 1);
-                    *self.to.add(j * m + j) += *from.add(j - first);
-                    from = from.add(((j - first) / S + 1) * S);
+                    from = from.add(of_column(j));
                 }
                 for j in corner..m {
                     self.add::<L>(j, first, from, height);
                     from = from.add(height);
+                }
+                // By now what was added is in the cache: to read it at once would be to wait for it.
+                for j in first..corner {
+                    *self.to.add(j * m + j) += *diagonal.add(j - first);
+                    diagonal = diagonal.add(of_column(j));
                 }
             }
         }

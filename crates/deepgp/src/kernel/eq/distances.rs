@@ -164,7 +164,7 @@ impl Job for Weigh<'_> {
                         *acc = L::add(*acc, weighed);
                     }
                 }
-                sums.copy_from_slice(&L::sum4(acc)[..sums.len()]);
+                sums.iter_mut().zip(L::sum4(acc)).for_each(|(out, sum)| *out = sum);
             }
         }
     }

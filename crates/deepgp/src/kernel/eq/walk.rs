@@ -189,8 +189,11 @@ impl Job for HalfSum<'_> {
         // SAFETY: passed on to the caller.
         unsafe {
             let mut sums = [L::splat(0.0); 2];
-            for v in 0..self.len {
-                sums[v % 2] = L::add(sums[v % 2], L::load(self.table.add(v * L::N)));
+            for v in (0..self.len).step_by(2) {
+                sums[0] = L::add(sums[0], L::load(self.table.add(v * L::N)));
+                if v + 1 < self.len {
+                    sums[1] = L::add(sums[1], L::load(self.table.add((v + 1) * L::N)));
+                }
             }
             let out = self.out[..L::N].as_mut_ptr();
             L::store(out, L::mul_add(L::splat(0.5), L::add(sums[0], sums[1]), L::load(out)));
