@@ -70,7 +70,8 @@ fn label(at: Vec<f64>, step: f64) -> Ticks {
     if largest / step > 2e5 && largest / (last - first).max(step) > 1e3 {
         let round = 10f64.powf((10.0 * (last - first).max(step)).log10().ceil());
         offset = (first / round).floor() * round;
-        unit = if offset < 0.0 { format!("+ {}", plain(-offset)) } else { format!("− {}", plain(offset)) };
+        let sign = if offset < 0.0 { '+' } else { '−' };
+        unit = format!("{sign} {}", multiple(offset.abs(), round));
     }
     let largest = (first - offset).abs().max((last - offset).abs());
     if largest < 1e-6 * step {
@@ -117,9 +118,16 @@ pub fn number(v: f64) -> String {
     minus(if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text })
 }
 
-/// A round number without an exponent while that is short.
-fn plain(v: f64) -> String {
-    if v < 1e9 { format!("{v}") } else { number(v) }
+/// A positive multiple of a power of ten with all its digits, since a rounded one would make the tick labels false;
+/// with an exponent where it would be long without.
+fn multiple(v: f64, power_of_ten: f64) -> String {
+    let (power, last) = (v.log10().floor() as i32, power_of_ten.log10().round() as i32);
+    if (-6..12).contains(&power) && last >= -12 {
+        return format!("{v:.*}", last.min(0).unsigned_abs() as usize);
+    }
+    let written = format!("{v:.*e}", (power - last).clamp(0, 15) as usize);
+    let (digits, exponent) = written.split_once('e').unwrap_or((&written, "0"));
+    format!("{digits}×{}", superscript(exponent.parse().unwrap_or(power)))
 }
 
 /// A power of ten as a tick label.
@@ -177,6 +185,9 @@ mod tests {
         let scale = 1e-10;
         let t = linear(scale * -702_423.801, scale * -702_423.797, 1);
         assert_eq!((labels(&t), t.unit.as_str()), (vec!["0"], "+ 0.00007024238"));
+        // With an exponent where zeros would fill the axis, and with every digit all the same.
+        assert_eq!(linear(5.231362e-112, 5.231364e-112, 2).unit, "− 5.2313×10⁻¹¹² ×10⁻¹¹⁷");
+        assert_eq!(linear(1_234_567_891_200.0, 1_234_567_891_300.0, 2).unit, "− 1.234567891×10¹²");
     }
 
     #[test]
@@ -215,6 +226,7 @@ mod tests {
             prop_assert!(t.at.iter().all(|&v| v >= low - slack && v <= high + slack));
             prop_assert!(t.labels.windows(2).all(|w| w[0] != w[1]), "{:?}", t);
             prop_assert!(t.labels.iter().all(|l| l.chars().count() <= 12), "{:?}", t);
+            prop_assert!(t.unit.chars().count() <= 30, "{:?}", t);
         }
     }
 }
