@@ -1,9 +1,10 @@
-//! Times other libraries' deep GPs beside ours: one run, by turns, on the paper's boston setting.
+//! Times other libraries' deep GPs beside ours: one run, by turns, on the paper's boston setting. What is compared is processor time, a
+//! mean over many steps, on both sides: who else was given the processor in between is nobody's merit.
 //!
 //! A peer is a script that trains `--model dgp2` (one hidden layer of 2 units, 50 inducing points, batch 50) on the data set
 //! `boston` and prints one JSON line with `cpu_ms_per_iter` and, for 10,000 rows, `predict_10k_cpu_s`.
 
-use super::speed::{Sizes, median, time_sizes};
+use super::speed::{Sizes, median, time_as_peers};
 use crate::args::Speed;
 use anyhow::{Context, Result, bail};
 use deepgp_experiments::Circumstances;
@@ -30,8 +31,8 @@ struct Printed {
 #[derive(Debug, Serialize)]
 struct Record {
     peer: String,
-    peer_milliseconds_per_step: f64,
-    milliseconds_per_step: f64,
+    peer_cpu_milliseconds_per_step: f64,
+    cpu_milliseconds_per_step: f64,
     times_faster: f64,
     peer_rows_predicted_per_second: Option<f64>,
     rows_predicted_per_second: f64,
@@ -48,21 +49,21 @@ pub(super) fn compare(args: &Speed) -> Result<()> {
         };
         let (mut theirs, mut ours) = (Vec::new(), Vec::new());
         for _ in 0..TURNS {
-            ours.push(time_sizes(BOSTON, args.seconds)?);
+            ours.push(time_as_peers(BOSTON, args.seconds)?);
             theirs.push(run(script, python, args.peer_steps)?);
         }
-        ours.push(time_sizes(BOSTON, args.seconds)?);
+        ours.push(time_as_peers(BOSTON, args.seconds)?);
         let peer_step = median(theirs.iter().map(|t| t.cpu_ms_per_iter));
-        let step = median(ours.iter().map(|o| 1e3 * o.step));
-        let around = ours.windows(2).map(|pair| 1e3 * (pair[0].step + pair[1].step) / 2.0);
+        let step = median(ours.iter().map(|(step, _)| 1e3 * step));
+        let around = ours.windows(2).map(|pair| 1e3 * (pair[0].0 + pair[1].0) / 2.0);
         let times_faster = median(theirs.iter().zip(around).map(|(t, step)| t.cpu_ms_per_iter / step));
-        let rate = median(ours.iter().map(|o| o.rows_per_second));
+        let rate = median(ours.iter().map(|(_, rate)| *rate));
         let predicted: Vec<f64> = theirs.iter().filter_map(|t| t.predict_10k_cpu_s).map(|s| 1e4 / s).collect();
         let peer_rate = (!predicted.is_empty()).then(|| median(predicted.into_iter()));
         let record = Record {
             peer: theirs[0].peer.clone(),
-            peer_milliseconds_per_step: peer_step,
-            milliseconds_per_step: step,
+            peer_cpu_milliseconds_per_step: peer_step,
+            cpu_milliseconds_per_step: step,
             times_faster,
             peer_rows_predicted_per_second: peer_rate,
             rows_predicted_per_second: rate,
@@ -71,7 +72,7 @@ pub(super) fn compare(args: &Speed) -> Result<()> {
         };
         eprintln!(
             "{}: {:.2} ms a step against our {:.3} ms: {:.1} times as long",
-            record.peer, record.peer_milliseconds_per_step, record.milliseconds_per_step, record.times_faster
+            record.peer, record.peer_cpu_milliseconds_per_step, record.cpu_milliseconds_per_step, record.times_faster
         );
         if let Some(times) = record.times_faster_at_prediction {
             eprintln!("{}: our predictions come {times:.0} times as fast", record.peer);

@@ -97,11 +97,11 @@ pub(super) struct Sizes<'a> {
 
 /// Medians over some seconds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Timing {
+struct Timing {
     /// Seconds per step.
-    pub step: f64,
+    step: f64,
     /// Rows predicted per second, on one thread.
-    pub rows_per_second: f64,
+    rows_per_second: f64,
     ceilings: Ceilings,
 }
 
@@ -143,11 +143,27 @@ fn with_trainer<R>(sizes: Sizes<'_>, body: impl FnOnce(&mut Trainer<'_>, &Mat) -
 /// that it does not matter that it has to be woken, nor that a run ends by making sure that what it leaves can predict.
 const CHUNK: f64 = 0.1;
 
-/// Times steps and predictions for so many seconds, and the ceilings by turns with the steps.
-pub(super) fn time_sizes(sizes: Sizes<'_>, seconds: f64) -> Result<Timing> {
-    with_trainer(sizes, |trainer, x| time(trainer, x, seconds))
+/// Seconds of processor time a step over one run of so many seconds, which is how scripts of peers time theirs, and rows predicted per
+/// second; both on one thread.
+pub(super) fn time_as_peers(sizes: Sizes<'_>, seconds: f64) -> Result<(f64, f64)> {
+    with_trainer(sizes, |trainer, x| {
+        run_for(trainer, 20);
+        let (mut steps, mut begun, mut cpu) = (0, None, 0.0);
+        trainer.run(&mut |_: &deepgp::train::Progress<'_>| {
+            let (started, before) = *begun.get_or_insert_with(|| (Instant::now(), cpu_seconds()));
+            let elapsed = started.elapsed().as_secs_f64();
+            if elapsed < seconds {
+                steps += 1;
+                return ControlFlow::Continue(());
+            }
+            cpu = cpu_seconds().zip(before).map_or(elapsed, |(now, before)| now - before);
+            ControlFlow::Break(())
+        });
+        Ok((cpu / f64::from(steps), prediction_rate(trainer, x)?))
+    })
 }
 
+/// Times steps and predictions for so many seconds, and the ceilings by turns with the steps.
 fn time(trainer: &mut Trainer<'_>, x: &Mat, seconds: f64) -> Result<Timing> {
     // Chunks of steps between measurements of the ceilings, so that both see the same machine; medians of each.
     let (mut steps, mut ceilings) = (Vec::new(), Vec::new());
@@ -162,6 +178,18 @@ fn time(trainer: &mut Trainer<'_>, x: &Mat, seconds: f64) -> Result<Timing> {
         steps.push(time_steps(trainer, chunk) / chunk as f64);
     }
 
+    Ok(Timing {
+        step: median(steps.into_iter()),
+        rows_per_second: prediction_rate(trainer, x)?,
+        ceilings: Ceilings {
+            exp_ns: median(ceilings.iter().map(|c| c.exp_ns)),
+            gemm_gflops: median(ceilings.iter().map(|c| c.gemm_gflops)),
+        },
+    })
+}
+
+/// Rows predicted per second, the median of a few thousand rows five times.
+fn prediction_rate(trainer: &Trainer<'_>, x: &Mat) -> Result<f64> {
     let predictor = trainer.predictor()?;
     let few: Vec<usize> = (0..4000).map(|i| i % x.rows()).collect();
     let few = x.select_rows(&few);
@@ -172,19 +200,12 @@ fn time(trainer: &mut Trainer<'_>, x: &Mat, seconds: f64) -> Result<Timing> {
         done?;
         rates.push(few.rows() as f64 / seconds);
     }
-    Ok(Timing {
-        step: median(steps.into_iter()),
-        rows_per_second: median(rates.into_iter()),
-        ceilings: Ceilings {
-            exp_ns: median(ceilings.iter().map(|c| c.exp_ns)),
-            gemm_gflops: median(ceilings.iter().map(|c| c.gemm_gflops)),
-        },
-    })
+    Ok(median(rates.into_iter()))
 }
 
 fn measure(args: &Speed, hidden: &[usize], inducing: usize, batch: usize) -> Result<Record> {
     let sizes = Sizes { rows: args.rows, inputs: args.inputs, hidden, inducing, batch, threads: args.threads };
-    let Timing { step, rows_per_second, ceilings } = time_sizes(sizes, args.seconds)?;
+    let Timing { step, rows_per_second, ceilings } = with_trainer(sizes, |trainer, x| time(trainer, x, args.seconds))?;
     let widths: Vec<usize> = [args.inputs].into_iter().chain(hidden.iter().copied()).chain([1]).collect();
     let shape = Shape { widths, inducing: inducing.min(args.rows), batch: batch.min(args.rows) };
     let (exponentials, flops) = (shape.exponentials(), shape.flops());
@@ -270,6 +291,12 @@ pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Seconds of processor time that this thread has had, to a few milliseconds; none where the system does not tell.
+fn cpu_seconds() -> Option<f64> {
+    let numbers = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(1e-9 * numbers.split_whitespace().next()?.parse::<f64>().ok()?)
 }
 
 /// The most memory this process has held, in megabytes; NaN where the system does not tell.
