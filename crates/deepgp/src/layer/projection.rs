@@ -10,7 +10,7 @@ use crate::gauss::{Moments, MomentsBar};
 use crate::kernel::row_len;
 use crate::linalg::product::{Left, Part, clear_above, product};
 use crate::linalg::transpose::{add_transpose_into, mirror};
-use crate::linalg::{Mat, mul_lower_transposed, mul_vec};
+use crate::linalg::{Mat, less_outer_lower, mul_lower_transposed, mul_vec, sum_upper};
 use crate::simd::wide;
 
 /// What propagation needs of N(μ, S) of each output: μ and S − I, and of random inputs A and B; kept and refilled from step
@@ -87,11 +87,7 @@ impl Projection {
             if (b.rows(), b.cols()) != (m, row_len(m)) {
                 b.reset(m, row_len(m));
             }
-            for i in 0..m {
-                let terms = square.row(i)[i..].iter().zip(&inducing.kzz_inv.row(i)[i..]).zip(&a[i..]);
-                let (a_i, entries) = (a[i], b.row_mut(i)[i..m].iter_mut().zip(terms));
-                wide(|| entries.for_each(|(b, ((square, k_inv), a_j))| *b = square - k_inv + a_i * a_j));
-            }
+            sum_upper(square, &inducing.kzz_inv, a, b);
             mirror(b, Part::Upper);
         }
     }
@@ -141,13 +137,8 @@ impl Projection {
                     let (excess, cov_bar) = (Left::plain(excess, Part::Full), (&bar.cov, Part::Full));
                     product(phi, d > 0, excess, cov_bar, Part::Lower);
                 }
-                for i in 0..m {
-                    let row = &mut phi.row_mut(i)[..=i];
-                    wide(|| row.iter_mut().for_each(|v| *v *= -2.0));
-                    for (d, bar) in bars.iter().enumerate() {
-                        let mean = self.mean[(d, i)];
-                        wide(|| row.iter_mut().zip(&bar.mean).for_each(|(phi, mean_bar)| *phi -= mean * mean_bar));
-                    }
+                for (d, bar) in bars.iter().enumerate() {
+                    less_outer_lower(phi, if d == 0 { -2.0 } else { 1.0 }, self.mean.row(d), &bar.mean);
                 }
             }
         }

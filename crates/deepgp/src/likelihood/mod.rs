@@ -192,6 +192,11 @@ impl Observation for Likelihood {
         on_law!(self, law => law.tilt(d, m, v, y, alpha, params))
     }
 
+    /// Asks which law it is once, not for every output.
+    fn log_z(&self, mean: &[f64], var: &[f64], y: &[f64], alpha: f64, bar: TiltedBar<'_>) -> f64 {
+        on_law!(self, law => law.log_z(mean, var, y, alpha, bar))
+    }
+
     fn moments(&self, d: usize, m: f64, v: f64) -> (f64, f64) {
         on_law!(self, law => law.moments(d, m, v))
     }

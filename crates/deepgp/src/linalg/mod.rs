@@ -17,8 +17,8 @@ pub(crate) use chol::{not_definite, sum_of_logs};
 pub use dense::{Op, mul, symmetric_eigen};
 pub use hermite::GaussHermite;
 pub use mat::Mat;
-pub(crate) use rows::mix_rows;
 pub use rows::{add_rows, mul_lower_transposed, mul_symmetric, mul_vec, row_dots};
+pub(crate) use rows::{less_outer_lower, mix_rows, sum_upper};
 
 /// Matrices for the tests of products and factorisations.
 #[cfg(test)]

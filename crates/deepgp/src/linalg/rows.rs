@@ -209,6 +209,77 @@ impl<F: Fn(usize) -> f64> Job for ScaledRows<F> {
     }
 }
 
+/// `A ← scale · A − x yᵀ` in the lower triangle of a square matrix; entries near the diagonal of the other half may be written too.
+///
+/// # Panics
+/// If the sizes do not fit.
+pub(crate) fn less_outer_lower(a: &mut Mat, scale: f64, x: &[f64], y: &[f64]) {
+    let m = a.rows();
+    assert_eq!((m, m, m), (a.cols(), x.len(), y.len()), "sizes must agree");
+    let at = a.as_mut_slice().as_mut_ptr();
+    // SAFETY: the pointers cover M × M and M numbers, as just checked.
+    unsafe {
+        run(OuterSum { part: Part::Lower, m, of_a: scale, a: at, b: None, of_outer: -1.0, x, y, out: at, stride: m })
+    }
+}
+
+/// `out = A − B + x xᵀ` in the upper triangle of the first columns of a matrix; entries near the diagonal of the other half may be written
+/// too.
+///
+/// # Panics
+/// If the sizes do not fit.
+pub(crate) fn sum_upper(a: &Mat, b: &Mat, x: &[f64], out: &mut Mat) {
+    let (m, stride) = (a.rows(), out.cols());
+    assert_eq!((m, m, m, m, m), (a.cols(), b.rows(), b.cols(), x.len(), out.rows()), "sizes must agree");
+    assert!(m <= stride, "room for the square");
+    let (a, b, out) = (a.as_slice().as_ptr(), Some(b.as_slice().as_ptr()), out.as_mut_slice().as_mut_ptr());
+    // SAFETY: the pointers cover M × M, M and M × stride numbers, as just checked.
+    unsafe { run(OuterSum { part: Part::Upper, m, of_a: 1.0, a, b, of_outer: 1.0, x, y: x, out, stride }) }
+}
+
+/// A multiple of A, less B if there is one, and a multiple of an outer product.
+struct OuterSum<'a> {
+    /// The triangle that is wanted.
+    part: Part,
+    m: usize,
+    of_a: f64,
+    /// M × M.
+    a: *const f64,
+    /// M × M.
+    b: Option<*const f64>,
+    of_outer: f64,
+    x: &'a [f64],
+    y: &'a [f64],
+    /// Rows of M numbers and more, which may be those of A.
+    out: *mut f64,
+    stride: usize,
+}
+
+impl Job for OuterSum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let (m, y) = (self.m, self.y.as_ptr());
+        for (i, x) in self.x.iter().enumerate() {
+            let wanted = if self.part == Part::Lower { 0..i + 1 } else { i / L::N * L::N..m };
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let (of_a, x) = (L::splat(self.of_a), L::splat(self.of_outer * x));
+                for j in wanted.step_by(L::N) {
+                    let (at, left) = (i * m + j, m - j);
+                    let mut sum = L::mul(x, L::load_some(y.add(j), left));
+                    if let Some(b) = self.b {
+                        sum = L::sub(sum, L::load_some(b.add(at), left));
+                    }
+                    sum = L::mul_add(of_a, L::load_some(self.a.add(at), left), sum);
+                    L::store_some(self.out.add(i * self.stride + j), sum, left);
+                }
+            }
+        }
+    }
+}
+
 /// `out_n = Σ_d a_nd v_d + weight(n, d) b_d,n`: of D vectors (rows of V) and the n-th rows of D matrices, for A with D columns.
 ///
 /// # Panics
@@ -292,6 +363,29 @@ mod tests {
                     (0..terms).map(|d| a[(n, d)] * v[(d, j)] + weight(n, d) * b[d][(n, j)]).sum()
                 });
                 assert!(largest_difference(&found, &expected) < 1e-14, "{isa:?} {rows} × {cols}, {terms} terms");
+            }
+        });
+    }
+
+    #[test]
+    fn sums_with_outer_products_on_every_instruction_set() {
+        on_each(|isa| {
+            for m in [1, 3, 4, 8, 17, 50] {
+                let (a, b) = (pseudo_random(m, m, 1), pseudo_random(m, m, 2));
+                let (x, y) = (pseudo_random(1, m, 3), pseudo_random(1, m, 4));
+                let (x, y) = (x.row(0), y.row(0));
+                let (mut lower, mut upper) = (a.clone(), Mat::zeros(m, m + 3));
+                less_outer_lower(&mut lower, -2.0, x, y);
+                sum_upper(&a, &b, x, &mut upper);
+                for (i, j) in (0..m).flat_map(|i| (0..m).map(move |j| (i, j))) {
+                    if j <= i {
+                        assert!((lower[(i, j)] + 2.0 * a[(i, j)] + x[i] * y[j]).abs() < 1e-15, "{isa:?} {m}");
+                    } else {
+                        let expected = a[(i, j)] - b[(i, j)] + x[i] * x[j];
+                        assert!((upper[(i, j)] - expected).abs() < 1e-15, "{isa:?} {m}");
+                    }
+                }
+                assert!((0..m).all(|i| upper.row(i)[m..] == [0.0; 3]), "{isa:?} {m}: what is beyond the square stays");
             }
         });
     }

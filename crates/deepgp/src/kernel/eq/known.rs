@@ -18,55 +18,53 @@ thread_local! {
 pub(super) fn known(law: &Eq, tables: &PsiTables, x: &Mat, k: &mut Mat) {
     let (m, dim, row) = (tables.z.rows(), law.dim_in(), row_len(tables.z.rows()));
     assert!(tables.points.len() >= dim * row && (k.rows(), k.cols()) == (x.rows(), m), "the tables belong to this law");
+    assert_eq!(x.cols(), dim, "inputs have as many columns as there are lengthscales");
     let (mut kappa, mut shift) = KNOWN.take();
     kappa.clear();
     kappa.extend(law.lengthscale.iter().map(|l| (0.5 * LOG2_E).sqrt() / l));
     shift.resize(dim, [0.0; QUAD]);
-    let mut n = 0;
-    while n < x.rows() {
-        let points = if x.rows() - n < QUAD { 1 } else { QUAD };
-        for (q, (shift, kappa)) in shift.iter_mut().zip(&kappa).enumerate() {
-            (0..points).for_each(|g| shift[g] = kappa * x[(n + g, q)]);
-        }
-        let job = Known {
-            points,
-            centres: tables.points.as_ptr(),
-            m,
-            base: law.signal_var.log2(),
-            kappa: &kappa,
-            shift: &shift,
-            out: k.row_mut(n).as_mut_ptr(),
-        };
-        // SAFETY: rows of centres have room past their ends; as many rows of M numbers as there are points begin at row n.
-        unsafe { run(job) };
-        n += points;
-    }
+    let job = Known {
+        x,
+        centres: tables.points.as_ptr(),
+        m,
+        base: law.signal_var.log2(),
+        kappa: &kappa,
+        shift: &mut shift,
+        out: k.as_mut_slice().as_mut_ptr(),
+    };
+    // SAFETY: rows of centres have room past their ends, and there are as many rows of M numbers as points.
+    unsafe { run(job) };
     KNOWN.set((kappa, shift));
 }
 
-/// `out = 2^(base − Σ_q (κ_q c_q − shift_q)²)` for every centre c and point: a row of M numbers a point.
+/// `out = 2^(base − Σ_q (κ_q c_q − κ_q x_q)²)` for every centre c and point x: a row of M numbers a point.
 struct Known<'a> {
-    /// One or [`QUAD`].
-    points: usize,
+    x: &'a Mat,
     /// D rows of [`row_len`].
     centres: *const f64,
     m: usize,
     base: f64,
     kappa: &'a [f64],
-    shift: &'a [[f64; QUAD]],
+    /// κ x of the points in registers, for every dimension.
+    shift: &'a mut [[f64; QUAD]],
     out: *mut f64,
 }
 
 impl Known<'_> {
+    /// G points from point `n` on.
     #[inline(always)]
-    unsafe fn sweep<L: Lanes, const G: usize>(&self) {
-        const { assert!(L::N <= PAD) };
-        let row = row_len(self.m);
-        for i in (0..self.m).step_by(L::N) {
-            // SAFETY: passed on to the caller.
-            unsafe {
+    unsafe fn sweep<L: Lanes, const G: usize>(&mut self, n: usize) {
+        const { assert!(L::N <= PAD && G <= QUAD) };
+        let (row, dim) = (row_len(self.m), self.kappa.len());
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (x, out) = (self.x.as_slice().as_ptr().add(n * dim), self.out.add(n * self.m));
+            for (q, (shift, kappa)) in self.shift.iter_mut().zip(self.kappa).enumerate() {
+                (0..G).for_each(|g| shift[g] = kappa * *x.add(g * dim + q));
+            }
+            for i in (0..self.m).step_by(L::N) {
                 let mut exponent = [L::splat(self.base); G];
-                for (q, (kappa, shift)) in self.kappa.iter().zip(self.shift).enumerate() {
+                for (q, (kappa, shift)) in self.kappa.iter().zip(&*self.shift).enumerate() {
                     let (centre, kappa) = (L::load(self.centres.add(q * row + i)), L::splat(*kappa));
                     for (exponent, shift) in exponent.iter_mut().zip(shift) {
                         let u = L::mul_sub(centre, kappa, L::splat(*shift));
@@ -75,8 +73,7 @@ impl Known<'_> {
                 }
                 let left = self.m - i;
                 for (g, exponent) in exponent.into_iter().enumerate() {
-                    let (at, value) = (self.out.add(g * self.m + i), L::exp2(exponent));
-                    L::store_some(at, value, left);
+                    L::store_some(out.add(g * self.m + i), L::exp2(exponent), left);
                 }
             }
         }
@@ -87,8 +84,18 @@ impl Job for Known<'_> {
     type Output = ();
 
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
+    unsafe fn run<L: Lanes>(mut self) {
+        let points = self.x.rows();
         // SAFETY: passed on to the caller.
-        unsafe { if self.points == 1 { self.sweep::<L, 1>() } else { self.sweep::<L, QUAD>() } }
+        unsafe {
+            if points < QUAD {
+                (0..points).for_each(|n| self.sweep::<L, 1>(n));
+                return;
+            }
+            // The last four are those that end with the last point, some of them for a second time.
+            for n in (0..points).step_by(QUAD) {
+                self.sweep::<L, QUAD>(n.min(points - QUAD));
+            }
+        }
     }
 }
