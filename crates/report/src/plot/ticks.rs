@@ -115,7 +115,7 @@ pub fn number(v: f64) -> String {
     }
     let decimals = if size == 0.0 { 0 } else { (3 - size.log10().floor() as i32).clamp(0, 6) as usize };
     let text = format!("{v:.decimals$}");
-    minus(if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text })
+    minus(without_zeros(&text))
 }
 
 /// A positive multiple of a power of ten with all its digits, since a rounded one would make the tick labels false;
@@ -123,11 +123,16 @@ pub fn number(v: f64) -> String {
 fn multiple(v: f64, power_of_ten: f64) -> String {
     let (power, last) = (v.log10().floor() as i32, power_of_ten.log10().round() as i32);
     if (-6..12).contains(&power) && last >= -12 {
-        return format!("{v:.*}", last.min(0).unsigned_abs() as usize);
+        return without_zeros(&format!("{v:.*}", last.min(0).unsigned_abs() as usize)).to_owned();
     }
     let written = format!("{v:.*e}", (power - last).clamp(0, 15) as usize);
     let (digits, exponent) = written.split_once('e').unwrap_or((&written, "0"));
-    format!("{digits}×{}", superscript(exponent.parse().unwrap_or(power)))
+    format!("{}×{}", without_zeros(digits), superscript(exponent.parse().unwrap_or(power)))
+}
+
+/// Digits without the zeros that end their decimals.
+fn without_zeros(digits: &str) -> &str {
+    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
 /// A power of ten as a tick label.
@@ -188,6 +193,7 @@ mod tests {
         // With an exponent where zeros would fill the axis, and with every digit all the same.
         assert_eq!(linear(5.231362e-112, 5.231364e-112, 2).unit, "− 5.2313×10⁻¹¹² ×10⁻¹¹⁷");
         assert_eq!(linear(1_234_567_891_200.0, 1_234_567_891_300.0, 2).unit, "− 1.234567891×10¹²");
+        assert_eq!(linear(1_731_800_000_000.0, 1_731_800_007_000.0, 5).unit, "− 1.7318×10¹²");
     }
 
     #[test]
