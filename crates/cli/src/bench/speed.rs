@@ -143,26 +143,6 @@ fn with_trainer<R>(sizes: Sizes<'_>, body: impl FnOnce(&mut Trainer<'_>, &Mat) -
 /// that it does not matter that it has to be woken, nor that a run ends by making sure that what it leaves can predict.
 const CHUNK: f64 = 0.1;
 
-/// Seconds of processor time a step over one run of so many seconds, which is how scripts of peers time theirs, and rows predicted per
-/// second; both on one thread.
-pub(super) fn time_as_peers(sizes: Sizes<'_>, seconds: f64) -> Result<(f64, f64)> {
-    with_trainer(sizes, |trainer, x| {
-        run_for(trainer, 20);
-        let (mut steps, mut begun, mut cpu) = (0, None, 0.0);
-        trainer.run(&mut |_: &deepgp::train::Progress<'_>| {
-            let (started, before) = *begun.get_or_insert_with(|| (Instant::now(), cpu_seconds()));
-            let elapsed = started.elapsed().as_secs_f64();
-            if elapsed < seconds {
-                steps += 1;
-                return ControlFlow::Continue(());
-            }
-            cpu = cpu_seconds().zip(before).map_or(elapsed, |(now, before)| now - before);
-            ControlFlow::Break(())
-        });
-        Ok((cpu / f64::from(steps), prediction_rate(trainer, x)?))
-    })
-}
-
 /// Times steps and predictions for so many seconds, and the ceilings by turns with the steps.
 fn time(trainer: &mut Trainer<'_>, x: &Mat, seconds: f64) -> Result<Timing> {
     // Chunks of steps between measurements of the ceilings, so that both see the same machine; medians of each.
@@ -185,6 +165,26 @@ fn time(trainer: &mut Trainer<'_>, x: &Mat, seconds: f64) -> Result<Timing> {
             exp_ns: median(ceilings.iter().map(|c| c.exp_ns)),
             gemm_gflops: median(ceilings.iter().map(|c| c.gemm_gflops)),
         },
+    })
+}
+
+/// Seconds of processor time a step over one run of so many seconds, which is how scripts of peers time theirs, and rows predicted per
+/// second; both on one thread.
+pub(super) fn time_as_peers(sizes: Sizes<'_>, seconds: f64) -> Result<(f64, f64)> {
+    with_trainer(sizes, |trainer, x| {
+        run_for(trainer, 20);
+        let (mut steps, mut begun, mut cpu) = (0, None, 0.0);
+        trainer.run(&mut |_: &deepgp::train::Progress<'_>| {
+            let (started, before) = *begun.get_or_insert_with(|| (Instant::now(), cpu_seconds()));
+            let elapsed = started.elapsed().as_secs_f64();
+            if elapsed < seconds || steps == 0 {
+                steps += 1;
+                return ControlFlow::Continue(());
+            }
+            cpu = cpu_seconds().zip(before).map_or(elapsed, |(now, before)| now - before);
+            ControlFlow::Break(())
+        });
+        Ok((cpu / f64::from(steps), prediction_rate(trainer, x)?))
     })
 }
 
