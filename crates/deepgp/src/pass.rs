@@ -6,7 +6,7 @@
 
 use crate::crew::{Crew, each, lent};
 use crate::layer::{Inducing, Inputs, KnownTape, LayerSums, Projection, RandomTape, Wanted};
-use crate::likelihood::{Observation, TiltedBar};
+use crate::likelihood::Observation;
 use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::param::Parameters;
@@ -314,11 +314,8 @@ impl Pass<'_> {
             Some(top) => (&top.mean, &top.var, &mut top.mean_bar, &mut top.var_bar),
             None => (&hidden.mean, &hidden.var, &mut hidden_bar.mean, &mut hidden_bar.var),
         };
-        for (g, &row) in rows.iter().enumerate() {
-            let params = &mut sums.likelihood[..];
-            let bar = TiltedBar { mean: mean_bar.row_mut(g), var: var_bar.row_mut(g), params };
-            sums.log_z += likelihood.log_z(mean.row(g), var.row(g), y.row(row), self.alpha, bar);
-        }
+        sums.log_z +=
+            likelihood.log_z_sum((mean, var), (y, rows), self.alpha, (mean_bar, var_bar), &mut sums.likelihood);
         for t in (0..tapes.len()).rev() {
             let (below, rest) = tapes.split_at_mut(t);
             let (input, bar) = match below.last_mut() {

@@ -279,7 +279,11 @@ impl<'a> Trainer<'a> {
 
     /// The network and factors as they are now, copied.
     pub fn fitted(&self) -> Fitted {
-        Fitted { model: self.model.clone(), factors: self.state.factors.clone(), inference: self.inference.settings() }
+        Fitted {
+            model: self.model.clone(),
+            factors: self.state.factors().to_vec(),
+            inference: self.inference.settings(),
+        }
     }
 
     /// A predictor of the network as it is now.

@@ -191,7 +191,7 @@ impl Case {
             state.write_free(&theta[used..]);
             match engine {
                 Engine::Sep(_) | Engine::JointEnergy => {
-                    inference.sep_energy(&model, &state.factors, batch, &mut ws).expect("energy").energy
+                    inference.sep_energy(&model, state.factors(), batch, &mut ws).expect("energy").energy
                 }
                 Engine::Ep | Engine::Adf => inference.step(&model, &mut state, batch, &mut ws).expect("a step").energy,
             }
@@ -325,9 +325,9 @@ fn no_step_leaves_a_state_that_is_not_finite() {
                 let outcome = trainer.run(&mut |progress: &Progress<'_>| {
                     let at = format!("{what}, step {}", progress.step);
                     let state = progress.trainer.state();
-                    assert!(flat(&state.factors).iter().all(|v| v.is_finite()), "factors, {at}");
+                    assert!(flat(state.factors()).iter().all(|v| v.is_finite()), "factors, {at}");
                     let definite = |f: &Factor| f.moments(1.0).is_ok();
-                    assert!(state.factors.iter().flatten().all(definite), "I + Λ, {at}");
+                    assert!(state.factors().iter().flatten().all(definite), "I + Λ, {at}");
                     assert!(free(progress.trainer.model()).iter().all(|v| v.is_finite()), "model, {at}");
                     let undone = progress.events.iter().any(|(_, e)| matches!(e, Event::StepRejected { .. }));
                     assert!(progress.energy.is_finite() != undone, "energy {}, {at}", progress.energy);
@@ -406,13 +406,13 @@ fn shortened_and_refused(engine: Engine, room: f64, n_data: usize) -> (usize, us
                 shortened += 1;
             }
             Event::SiteRejected { layer: 0, output: 0 } => {
-                assert_eq!(state.factors, start, "a refused site moved something");
+                assert_eq!(state.factors(), start, "a refused site moved something");
                 refused += 1;
             }
             other => panic!("{engine:?}: unexpected {other:?}"),
         }
     }
-    let q = state.factors[0][0].moments(1.0).expect("a proper posterior");
+    let q = state.factors()[0][0].moments(1.0).expect("a proper posterior");
     let largest = (0..3).map(|i| q.cov()[(i, i)]).fold(0.0, f64::max);
     assert!(largest <= 10.0 + 1e-9, "I + Λ ≽ 0.1 I bounds every variance by 10: {largest}");
     (shortened, refused)
@@ -504,7 +504,7 @@ fn a_point_without_a_site_is_left_out_and_not_counted_as_nothing() {
             Event::PointSkipped { row, layer: 0, output: 0 } => Some(*row),
             _ => None,
         };
-        (state.factors[0].clone(), step.events.iter().filter_map(skipped).collect::<Vec<_>>())
+        (state.factors()[0].clone(), step.events.iter().filter_map(skipped).collect::<Vec<_>>())
     };
     let (alone, none) = step(&[0]);
     let (together, skipped) = step(&[0, 1, 2]);
@@ -537,7 +537,7 @@ fn gradients_survive_inducing_inputs_that_are_close() {
         let mut energy = |free: &[f64]| {
             let mut moved = model.clone();
             moved.write_free(free);
-            let found = inference.sep_energy(&moved, &state.factors, Batch::of(&x, &y, &all), &mut ws);
+            let found = inference.sep_energy(&moved, state.factors(), Batch::of(&x, &y, &all), &mut ws);
             found.expect("an energy").energy
         };
         let start = free(&model);
@@ -553,7 +553,7 @@ fn gradients_survive_inducing_inputs_that_are_close() {
             })
             .collect();
         let found = inference
-            .sep_energy(&model, &state.factors, Batch::of(&x, &y, &all), &mut Workspace::new(&model))
+            .sep_energy(&model, state.factors(), Batch::of(&x, &y, &all), &mut Workspace::new(&model))
             .expect("an energy")
             .model;
         let size = slopes.iter().fold(0.0_f64, |size, s| size.max(s.abs()));

@@ -144,7 +144,7 @@ impl Sparse {
             assert!(step.events.is_empty(), "{:?}", step.events);
             energy = step.energy;
         }
-        (-energy, predictor(&self.model, state.factors, &engine))
+        (-energy, predictor(&self.model, state.factors().to_vec(), &engine))
     }
 }
 
@@ -244,7 +244,7 @@ fn sep_is_ep_when_there_is_one_point() {
                 assert_close(&format!("energy, {at}"), sep.energy, ep.energy, Tolerance::Value);
                 assert_all_close(&format!("gradient, {at}"), &sep.gradient, &ep.gradient, Tolerance::Value);
                 assert_eq!(sep.events, ep.events, "{at}");
-                let [sep, ep] = runs.each_ref().map(|(_, state)| flat(&state.factors));
+                let [sep, ep] = runs.each_ref().map(|(_, state)| flat(state.factors()));
                 assert_all_close(&format!("factors, {at}"), &sep, &ep, Tolerance::Value);
             }
         }

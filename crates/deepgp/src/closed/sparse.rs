@@ -283,9 +283,7 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratc
         product(phi, false, Left::transposed(t_bar, Part::Full), (t, Part::Full), Part::Lower);
         *sums = no_sums();
         layer.kernel.cross_prepared_adjoint(&inducing.tables, x, k, k_bar, sums);
-        for (n, open_bar) in open_bar.iter().enumerate() {
-            layer.kernel.diag_adjoint(x.row(n), *open_bar, None, &mut sums.grad.params);
-        }
+        layer.kernel.diags_adjoint(x, open_bar, &mut sums.grad.params);
     };
     let (mut gradient, mut phi, mut sums) = (Gradient::zeros(gp), Mat::zeros(m, m), no_sums());
     rows.sum(projected, second, of_block, |block| {

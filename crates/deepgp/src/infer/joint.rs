@@ -116,7 +116,7 @@ pub(super) fn step(
     ws: &mut Workspace,
 ) -> Result<Step> {
     let EnergyGradient { energy, model: mut gradient, factors, events } =
-        sep_energy(inference.settings.alpha, model, &state.factors, batch, ws)?;
+        sep_energy(inference.settings.alpha, model, state.factors(), batch, ws)?;
     for (roots, bars) in state.roots.iter().zip(&factors) {
         for (root, bar) in roots.iter().zip(bars) {
             root.adjoint(&bar.precision, &mut gradient);

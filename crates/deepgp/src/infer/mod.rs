@@ -182,7 +182,7 @@ impl Inference {
     /// [`Error::Shape`] or [`Error::Empty`] if model, state, batch and workspace do not fit together;
     /// [`Error::NotPositiveDefinite`] if K_zz or a posterior cannot be factored.
     pub fn step(&self, model: &DeepGp, state: &mut State, batch: Batch<'_>, ws: &mut Workspace) -> Result<Step> {
-        ws.check(model, &state.factors, batch)?;
+        ws.check(model, state.factors(), batch)?;
         state.check(self.settings.engine, batch.n_data)?;
         pass::fetch_block(batch.x, batch.y, batch.rows, 0);
         ws.context.refill(model, self.settings.jitter, ws.pass.crew())?;

@@ -24,10 +24,11 @@ pub(super) fn step(
     let settings = inference.settings;
     let (alpha, per_point) = (settings.alpha, settings.engine == Engine::Ep);
     let rho = state.damping.current();
-    let before = (state.factors.clone(), batch.rows.iter().map(|&n| state.points.get(n).cloned()).collect::<Vec<_>>());
+    let before =
+        (state.factors().to_vec(), batch.rows.iter().map(|&n| state.points.get(n).cloned()).collect::<Vec<_>>());
 
     let (mut events, mut batch_sum, mut used) = (Vec::new(), 0.0, 0_usize);
-    let phi_before = ws.log_partition(&state.factors)?;
+    let phi_before = state.log_partition(&mut ws.root)?;
     let mut phi = phi_before;
     ws.sums.clear();
     ws.phi.iter_mut().for_each(Mat::fill_zero);
@@ -51,7 +52,7 @@ pub(super) fn step(
             }
         }
         // `damped` lets only definite factors in.
-        phi = ws.log_partition(&state.factors).unwrap_or(f64::NAN);
+        phi = state.log_partition(&mut ws.root).unwrap_or(f64::NAN);
     }
     floor_events(&ws.sums, &mut events);
 
@@ -63,7 +64,7 @@ pub(super) fn step(
     if step.is_finite() {
         step.events.extend(state.damping.observe(step.energy));
     } else {
-        state.factors = before.0;
+        state.set_factors(before.0);
         for (&row, points) in batch.rows.iter().zip(before.1) {
             if let Some(points) = points {
                 state.points[row] = points;
@@ -81,7 +82,7 @@ fn cavity_of(
     alpha: f64,
     cavity: &mut [Vec<Moments>],
 ) -> std::result::Result<(), (usize, usize)> {
-    for (l, (factors, cavity)) in state.factors.iter().zip(cavity).enumerate() {
+    for (l, (factors, cavity)) in state.factors().iter().zip(cavity).enumerate() {
         for (d, (factor, q)) in factors.iter().zip(cavity).enumerate() {
             let mut rest = factor.clone();
             if let Some(n) = point {
@@ -106,7 +107,7 @@ impl State {
         room: &mut Room,
         events: &mut Vec<Event>,
     ) {
-        let total = &self.factors[l][d];
+        let total = &self.factors()[l][d];
         let own = self.points.get(row).map(|p| &p[l][d]);
         // How the total moves with a step of rho: by the change of the point's factor, or by the whole site.
         let candidate = |rho: f64, out: &mut Factor| {
@@ -124,6 +125,6 @@ impl State {
             moved.add_scaled(-1.0, total);
             self.points[row][l][d].add_scaled(1.0, &moved);
         }
-        std::mem::swap(&mut self.factors[l][d], &mut room.factor);
+        self.swap_factor((l, d), &mut room.factor, room.log_partition);
     }
 }

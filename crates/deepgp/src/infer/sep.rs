@@ -23,8 +23,8 @@ pub(super) fn step(
 ) -> Result<Step> {
     let alpha = inference.settings.alpha;
     let (n_data, weight) = (batch.n_data as f64, batch.weight(alpha));
-    let phi = ws.log_partition(&state.factors)?;
-    ws.project(&state.factors, 1.0 - alpha / n_data)?;
+    let phi = state.log_partition(&mut ws.root)?;
+    ws.project(state.factors(), 1.0 - alpha / n_data)?;
 
     let mut events = Vec::new();
     match kind {
@@ -46,22 +46,21 @@ pub(super) fn step(
 /// Moves the factors towards the batch's sites, as far as definiteness allows. `whole` is N/α.
 fn commit(state: &mut State, whole: f64, ws: &mut Workspace, events: &mut Vec<Event>) {
     let rho = state.damping.current();
-    for (l, (factors, sites)) in state.factors.iter_mut().zip(&ws.sites).enumerate() {
-        for (d, (factor, site)) in factors.iter_mut().zip(sites).enumerate() {
+    for (l, sites) in ws.sites.iter().enumerate() {
+        for (d, site) in sites.iter().enumerate() {
             // Points without a site are left out of the average, not counted as zero.
             let n_points = ws.site_counts[l][d];
             if n_points == 0 {
                 continue;
             }
-            let weight = whole / n_points as f64;
+            let (weight, factor) = (whole / n_points as f64, &state.factors()[l][d]);
             let candidate = |rho: f64, out: &mut Factor| out.combine(1.0 - rho, factor, rho * weight, site);
             // A factor at the edge of definiteness, which every site pushes further out, would be stuck there while the
             // parameters move on: it is drawn towards the prior, (Λ, η) ← (1 − ρ) (Λ, η), until sites fit again.
             let forget = |_: f64, out: &mut Factor| out.combine(1.0 - rho, factor, 0.0, site);
-            let (room, remembered) = (&mut ws.room, &mut ws.remembered[l][d]);
-            if damped((l, d), rho, candidate, room, &mut remembered.halvings, events) || admitted(rho, forget, room) {
-                std::mem::swap(factor, &mut room.factor);
-                remembered.put(factor, room.log_partition);
+            let (room, halvings) = (&mut ws.room, &mut ws.halvings[l][d]);
+            if damped((l, d), rho, candidate, room, halvings, events) || admitted(rho, forget, room) {
+                state.swap_factor((l, d), &mut room.factor, room.log_partition);
             }
         }
     }

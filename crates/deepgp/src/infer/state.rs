@@ -1,7 +1,7 @@
 //! The state that engines move: one factor per layer and output, and what an engine keeps besides.
 
 use super::{Damping, Engine, Inference, Root};
-use crate::gauss::Factor;
+use crate::gauss::{Factor, PivotScratch};
 use crate::linalg::{Mat, tri};
 use crate::network::DeepGp;
 use rand::Rng;
@@ -15,7 +15,10 @@ const FIRST_PRECISION: f64 = 1e-3;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// (Λ, η) for all data together.
-    pub factors: Vec<Vec<Factor>>,
+    factors: Vec<Vec<Factor>>,
+    /// φ of prior × each of them, where it is known.
+    #[serde(skip)]
+    log_partitions: Remembered,
     /// EP only: the factors of each point, `[point][layer][output]`; they sum to `factors`.
     pub(super) points: Vec<Vec<Vec<Factor>>>,
     /// Joint energy only: Λ = RᵀR.
@@ -51,7 +54,45 @@ impl State {
             }
             Engine::Sep(_) | Engine::Adf => {}
         }
-        Ok(Self { factors, points, roots, damping: Damping::new(settings.damping) })
+        let damping = Damping::new(settings.damping);
+        Ok(Self { factors, log_partitions: Remembered::default(), points, roots, damping })
+    }
+
+    /// (Λ, η) for all data together, `[layer][output]`.
+    pub fn factors(&self) -> &[Vec<Factor>] {
+        &self.factors
+    }
+
+    /// Puts other factors in the place of all of them.
+    pub(crate) fn set_factors(&mut self, factors: Vec<Vec<Factor>>) {
+        (self.factors, self.log_partitions) = (factors, Remembered::default());
+    }
+
+    /// Puts a factor whose φ is known in its place, and what was there into `factor`.
+    pub(super) fn swap_factor(&mut self, (l, d): (usize, usize), factor: &mut Factor, log_partition: f64) {
+        std::mem::swap(&mut self.factors[l][d], factor);
+        *self.log_partitions.of(&self.factors, (l, d)) = Some(log_partition);
+    }
+
+    /// Σ φ over layers and outputs; those that are not known yet cost a factorisation.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotPositiveDefinite`] if I + Λ is not.
+    pub(super) fn log_partition(&mut self, root: &mut PivotScratch) -> crate::Result<f64> {
+        let mut sum = 0.0;
+        for (l, factors) in self.factors.iter().enumerate() {
+            for (d, factor) in factors.iter().enumerate() {
+                let known = self.log_partitions.of(&self.factors, (l, d));
+                sum += match *known {
+                    Some(phi) => phi,
+                    None => {
+                        let phi = factor.log_partition(0.0, root).map_err(|e| e.in_output(d).in_layer(l))?;
+                        *known.insert(phi)
+                    }
+                };
+            }
+        }
+        Ok(sum)
     }
 
     /// Bytes of all factors: O(M²) for each layer and output, times N more in EP.
@@ -106,7 +147,8 @@ impl State {
             factors.push(own_factors);
             roots.push(own_roots);
         }
-        Ok(Self { factors, points: Vec::new(), roots, damping: Damping::new(inference.settings().damping) })
+        let damping = Damping::new(inference.settings().damping);
+        Ok(Self { factors, log_partitions: Remembered::default(), points: Vec::new(), roots, damping })
     }
 
     /// Checks that this is a state of the given engine for as many data.
@@ -145,6 +187,9 @@ impl State {
 
     /// Sets those coordinates.
     pub fn write_free(&mut self, mut free: &[f64]) {
+        if !self.roots.is_empty() {
+            self.log_partitions = Remembered::default();
+        }
         for (roots, factors) in self.roots.iter_mut().zip(&mut self.factors) {
             for (root, factor) in roots.iter_mut().zip(factors) {
                 let (packed, rest) = free.split_at(root.packed().len());
@@ -155,6 +200,26 @@ impl State {
                 free = rest;
             }
         }
+    }
+}
+
+/// Numbers that follow from factors, `[layer][output]`, as far as somebody has computed them. They tell no state from another.
+#[derive(Debug, Clone, Default)]
+struct Remembered(Vec<Vec<Option<f64>>>);
+
+impl PartialEq for Remembered {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Remembered {
+    /// That of one of the factors.
+    fn of(&mut self, factors: &[Vec<Factor>], (l, d): (usize, usize)) -> &mut Option<f64> {
+        if self.0.is_empty() {
+            self.0.extend(factors.iter().map(|layer| vec![None; layer.len()]));
+        }
+        &mut self.0[l][d]
     }
 }
 

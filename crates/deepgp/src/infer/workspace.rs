@@ -5,7 +5,7 @@ use crate::crew::{Crew, each, lent, try_each};
 use crate::error::{Error, Result};
 use crate::gauss::{self, Factor, Moments};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack, Wanted};
-use crate::linalg::{Jitter, Mat, sum};
+use crate::linalg::{Jitter, Mat};
 use crate::network::{DeepGp, Gradient};
 use crate::pass::{self, Pass, Sums};
 
@@ -29,8 +29,8 @@ pub struct Workspace {
     pub(super) site_counts: Vec<Vec<usize>>,
     pub(super) room: damping::Room,
     pub(super) root: gauss::PivotScratch,
-    /// Per layer and output.
-    pub(super) remembered: Vec<Vec<Remembered>>,
+    /// How often the last step of a factor was halved, per layer and output.
+    pub(super) halvings: Vec<Vec<usize>>,
     pub(super) gradient: Gradient,
     /// Memory for the next step's gradient in free parameters.
     free: Vec<f64>,
@@ -60,7 +60,7 @@ impl Workspace {
             site_counts: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
             room: damping::Room::default(),
             root: gauss::PivotScratch::default(),
-            remembered: layers.iter().map(|l| vec![Remembered::default(); l.dim_out]).collect(),
+            halvings: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
             gradient: Gradient::zeros(model),
             free: Vec::new(),
         }
@@ -143,24 +143,6 @@ impl Workspace {
         own.log_z
     }
 
-    /// Σ φ(q) over layers and outputs.
-    pub(super) fn log_partition(&mut self, factors: &[Vec<Factor>]) -> Result<f64> {
-        let mut sum = 0.0;
-        for (l, factors) in factors.iter().enumerate() {
-            for (d, factor) in factors.iter().enumerate() {
-                let remembered = &mut self.remembered[l][d];
-                sum += match remembered.of(factor) {
-                    Some(phi) => phi,
-                    None => {
-                        *remembered = Remembered::default();
-                        factor.log_partition(0.0, &mut self.root).map_err(|e| e.in_output(d).in_layer(l))?
-                    }
-                };
-            }
-        }
-        Ok(sum)
-    }
-
     /// From Φ and the sums over points to ∂energy/∂(free parameters), where energy = `scale` · Σ log Z.
     pub(super) fn free_gradient(&mut self, model: &DeepGp, scale: f64) -> Vec<f64> {
         let Self { context, pass, sums, phi, inducing_scratch, gradient, free, .. } = self;
@@ -179,32 +161,6 @@ impl Workspace {
     pub fn recycle(&mut self, step: Step) {
         self.free = step.gradient;
     }
-}
-
-/// What is known of a factor that a step has just left behind, for the next one.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Remembered {
-    phi: f64,
-    /// By which the factor is told from one that something else has put in its place.
-    sums: Option<(f64, f64)>,
-    /// How often its step was halved.
-    pub halvings: usize,
-}
-
-impl Remembered {
-    /// Takes note of a new factor and its φ.
-    pub(super) fn put(&mut self, factor: &Factor, phi: f64) {
-        (self.phi, self.sums) = (phi, Some(sums_of(factor)));
-    }
-
-    /// φ, if it is that of this factor.
-    fn of(&self, factor: &Factor) -> Option<f64> {
-        (self.sums? == sums_of(factor)).then_some(self.phi)
-    }
-}
-
-fn sums_of(factor: &Factor) -> (f64, f64) {
-    (sum(factor.precision.as_slice()), sum(&factor.linear))
 }
 
 /// What a step or a prediction needs of the hyperparameters alone.

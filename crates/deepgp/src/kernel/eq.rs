@@ -21,9 +21,9 @@ use super::{
     InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, Room, check_radial, row_len, visit_radial, visit_radial_mut,
 };
 use crate::error::Result;
-use crate::linalg::Mat;
 use crate::linalg::product::{Left, Part, product};
 use crate::linalg::transpose::{mirror, symmetrise, transpose_rows_into};
+use crate::linalg::{Mat, sum};
 use crate::param::{Block, BlockMut, Parameters};
 use crate::simd::{exp_in_place, multiply, run, wide};
 use distances::{Gram, PairDistances, pull, see_from, weigh};
@@ -154,6 +154,11 @@ impl Law for Eq {
 
     fn diag_adjoint(&self, _x: &[f64], diag_bar: f64, _x_bar: Option<&mut [f64]>, params: &mut [f64]) {
         params[self.dim_in()] += diag_bar;
+    }
+
+    /// The signal variance is that of all rows.
+    fn diags_adjoint(&self, _x: &Mat, diags_bar: &[f64], params: &mut [f64]) {
+        params[self.dim_in()] += sum(diags_bar);
     }
 
     fn prepare(&self, z: &Mat, tables: &mut PsiTables) {

@@ -42,8 +42,6 @@ pub struct Plain {
     bar: Psi,
     /// B_d as packed weights, a row per output.
     b: Mat,
-    /// ∂F/∂A_d, points × outputs rows of M.
-    a_bar: Mat,
     psi2_a: Vec<f64>,
 }
 
@@ -59,7 +57,6 @@ impl Group {
                     psi: vec![psi.clone(); capacity],
                     bar: psi,
                     b: Mat::zeros(d_out, tri::packed_len(m)),
-                    a_bar: Mat::zeros(capacity * d_out, m),
                     psi2_a: vec![0.0; m],
                 }))
             }
@@ -77,14 +74,6 @@ impl Group {
             (Group::Plain(plain), _) => plain.psi[g].psi0,
             // A radial law: k(x, x) is the signal variance wherever x is.
             (Group::Eq(_), kernel) => kernel.diag(&[]),
-        }
-    }
-
-    /// ∂F/∂A_d of point `g`, after [`Group::backward`].
-    pub fn a_bar(&self, g: usize, d: usize) -> &[f64] {
-        match self {
-            Group::Eq(sweep) => sweep.a_bar(g, d),
-            Group::Plain(plain) => plain.a_bar.row(d * plain.psi.len() + g),
         }
     }
 
@@ -106,8 +95,8 @@ impl Group {
     }
 
     /// The adjoint of [`Group::forward`]: `bars` are ∂F/∂ψ₀ of every point and ∂F/∂(products). Adds ∂F/∂B to the lower triangles of
-    /// `c`, the kernel's sums to `sums` and ∂F/∂(input moments) to `input_bar`, and leaves ∂F/∂A of every point behind; `c` is complete
-    /// after [`Group::end_block`].
+    /// `c`, the kernel's sums to `sums` and ∂F/∂(input moments) to `input_bar`, and sets ∂F/∂A of every point in `a_bar`, a matrix an output,
+    /// from the given row on; `c` is complete after [`Group::end_block`].
     #[expect(clippy::too_many_arguments, reason = "the arguments of `forward`, its adjoint, and what receives it")]
     pub fn backward(
         &mut self,
@@ -119,11 +108,12 @@ impl Group {
         c: &mut [Mat],
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut PsiSums,
+        a_bar: (&mut [Mat], usize),
     ) {
         match (self, kernel) {
-            (Group::Eq(sweep), Kernel::Eq(law)) => sweep.backward(law, weights, bars, input_bar, sums),
+            (Group::Eq(sweep), Kernel::Eq(law)) => sweep.backward(law, weights, bars, input_bar, sums, a_bar),
             (Group::Plain(plain), kernel) => {
-                plain.backward(kernel, tables, weights.0, input, bars, c, input_bar, sums);
+                plain.backward(kernel, tables, weights.0, input, bars, c, input_bar, sums, a_bar);
             }
             (Group::Eq(_), _) => unreachable!("the form was chosen for the kernel"),
         }
@@ -171,9 +161,10 @@ impl Plain {
         c: &mut [Mat],
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut PsiSums,
+        (a_bar, first): (&mut [Mat], usize),
     ) {
-        let Self { psi, bar, b, a_bar, psi2_a } = self;
-        let (capacity, d_out) = (psi.len(), b.rows());
+        let Self { psi, bar, b, psi2_a } = self;
+        let d_out = b.rows();
         for (g, psi) in psi[..n].iter_mut().enumerate() {
             bar.psi0 = psi0_bar[g];
             bar.psi1.fill(0.0);
@@ -185,7 +176,7 @@ impl Plain {
                 axpy(b_bar, b, &mut bar.psi2);
                 tri::add_lower(b_bar, &psi.psi2, &mut c[d]);
                 // ∂F/∂A = ψ̄ψ₁ + 2 b Ψ₂A + Σ_q ξ̄ξ_q
-                let a_bar = a_bar.row_mut(d * capacity + g);
+                let a_bar = a_bar[d].row_mut(first + g);
                 tri::packed_mul(&psi.psi2, a, psi2_a);
                 a_bar.iter_mut().zip(&*psi2_a).for_each(|(out, psi2_a)| *out = 2.0 * b_bar * psi2_a);
                 axpy(mean_bar, &psi.psi1, a_bar);

@@ -224,6 +224,16 @@ pub trait Law: Parameters {
     /// Adjoint of [`Law::diag`]: adds `diag_bar` · ∂k(x, x)/∂(parameters) to `params` and, where given, ∂/∂x to `x_bar`.
     fn diag_adjoint(&self, x: &[f64], diag_bar: f64, x_bar: Option<&mut [f64]>, params: &mut [f64]);
 
+    /// [`Law::diag`] of every row of `x`, as many numbers as there is room for in `out`.
+    fn diags(&self, x: &Mat, out: &mut [f64]) {
+        x.iter_rows().zip(out).for_each(|(x, out)| *out = self.diag(x));
+    }
+
+    /// Adjoint of [`Law::diags`] in the parameters.
+    fn diags_adjoint(&self, x: &Mat, diags_bar: &[f64], params: &mut [f64]) {
+        x.iter_rows().zip(diags_bar).for_each(|(x, bar)| self.diag_adjoint(x, *bar, None, params));
+    }
+
     /// Builds the tables for inducing inputs `z`.
     fn prepare(&self, z: &Mat, tables: &mut PsiTables);
 
@@ -340,6 +350,14 @@ impl Law for Kernel {
 
     fn diag_adjoint(&self, x: &[f64], diag_bar: f64, x_bar: Option<&mut [f64]>, params: &mut [f64]) {
         on_law!(self, law => law.diag_adjoint(x, diag_bar, x_bar, params))
+    }
+
+    fn diags(&self, x: &Mat, out: &mut [f64]) {
+        on_law!(self, law => law.diags(x, out))
+    }
+
+    fn diags_adjoint(&self, x: &Mat, diags_bar: &[f64], params: &mut [f64]) {
+        on_law!(self, law => law.diags_adjoint(x, diags_bar, params))
     }
 
     fn prepare(&self, z: &Mat, tables: &mut PsiTables) {

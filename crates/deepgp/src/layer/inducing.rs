@@ -7,7 +7,6 @@
 use super::{Inputs, Layer, LayerGrad, LayerSums};
 use crate::error::Result;
 use crate::kernel::{KernelGrad, Law, PsiSums, PsiTables};
-use crate::linalg::product::Part;
 use crate::linalg::transpose::transpose_lower_into;
 use crate::linalg::{Cholesky, Jitter, Mat};
 
@@ -18,7 +17,7 @@ pub struct Inducing {
     pub kzz: Mat,
     /// Its factor, with the jitter that was needed.
     pub chol: Cholesky,
-    /// (K_zz + jitter)⁻¹, its upper triangle; empty where inputs are known.
+    /// (K_zz + jitter)⁻¹, its lower triangle; empty where inputs are known.
     pub kzz_inv: Mat,
     /// L⁻ᵀ.
     pub l_inv_t: Mat,
@@ -56,7 +55,7 @@ impl Inducing {
         layer.kernel.gram(&self.tables, &mut self.kzz);
         self.chol.refill_with_jitter(&self.kzz, jitter, "K_zz")?;
         if inputs == Inputs::Random {
-            self.chol.half_inverse_into(&mut self.kzz_inv, Part::Upper);
+            self.chol.half_inverse_into(&mut self.kzz_inv);
         }
         transpose_lower_into(self.chol.l_inv(), &mut self.l_inv_t);
         Ok(())

@@ -8,7 +8,7 @@
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR, Wanted};
 use crate::kernel::Law;
 use crate::linalg::product::{Left, Part, product};
-use crate::linalg::{Mat, mix_rows, mul_vec, row_dots};
+use crate::linalg::{Mat, mix_rows, row_dots, sum};
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]
@@ -19,8 +19,9 @@ pub struct KnownTape {
     t: Mat,
     /// tᵀ(S − I) per output, N × M; the adjoint leaves something else there.
     t_c: Vec<Mat>,
-    /// A number per point: tᵀμ, then tᵀ(S − I) t.
-    dots: Vec<f64>,
+    /// Numbers per point: k_xx, and of one output tᵀμ and tᵀ(S − I) t.
+    k_xx: Vec<f64>,
+    dots: [Vec<f64>; 2],
     /// Output means, N × D_out.
     pub mean: Mat,
     /// Output variances with noise, N × D_out.
@@ -42,21 +43,20 @@ impl KnownTape {
         self.floored.clear();
         self.floored.resize(n_rows * d_out, false);
         self.t_c.resize_with(d_out, Mat::default);
-        self.dots.resize(n_rows, 0.0);
-        for d in 0..d_out {
-            // m = tᵀμ
-            mul_vec(&self.t, Part::Full, projection.mean.row(d), &mut self.dots);
-            self.dots.iter().enumerate().for_each(|(n, m)| self.mean[(n, d)] = *m);
-            // v = k_xx + tᵀ(S − I) t
-            let (t, t_c) = (&self.t, &mut self.t_c[d]);
+        let Self { t, t_c, k_xx, dots, .. } = self;
+        dots.iter_mut().chain([&mut *k_xx]).for_each(|numbers| numbers.resize(n_rows, 0.0));
+        layer.kernel.diags(x, k_xx);
+        for (d, t_c) in t_c.iter_mut().enumerate() {
             product(t_c, false, Left::plain(t, Part::Full), (&projection.excess[d], Part::Full), Part::Full);
-            row_dots(t, t_c, &mut self.dots);
-            for (n, excess) in self.dots.iter().enumerate() {
-                let k_xx = layer.kernel.diag(x.row(n));
-                let (v, floor) = (k_xx + excess, VARIANCE_FLOOR * k_xx);
+            // m = tᵀμ,   v = k_xx + tᵀ(S − I) t
+            let [means, excesses] = dots;
+            row_dots(t, projection.mean.row(d), t_c, means, excesses);
+            for (n, ((m, excess), k_xx)) in means.iter().zip(excesses).zip(&*k_xx).enumerate() {
+                let (v, floor) = (k_xx + *excess, VARIANCE_FLOOR * k_xx);
                 // Written so that NaN stays NaN.
                 let below = v < floor;
                 self.floored[n * d_out + d] = below;
+                self.mean[(n, d)] = *m;
                 self.var[(n, d)] = if below { floor } else { v } + layer.noise_var;
             }
         }
@@ -83,41 +83,35 @@ impl KnownTape {
         sums: &mut LayerSums,
     ) {
         let (mean_bar, var_bar) = bar;
-        let (n_rows, d_out) = (x.rows(), layer.dim_out);
+        let d_out = layer.dim_out;
         let (t, full) = (&self.t, Part::Full);
         // Σ g = Σ a t
         product(&mut sums.a, true, Left::transposed(mean_bar, full), (t, full), full);
-        // t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t
-        let floored = &self.floored;
+        sums.noise_var += sum(var_bar.as_slice());
+        sums.floored += self.floored.iter().filter(|held| **held).count();
+        // t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t, and in the place of tᵀ(S_d − I), which nothing needs any more, multiples of t.
+        let (floored, t_c) = (&self.floored, &mut self.t_c);
         let passed = |n: usize, d: usize| if floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
-        mix_rows(mean_bar, &projection.mean, &self.t_c, |n, d| 2.0 * passed(n, d), &mut self.t_bar);
-        // Nothing needs tᵀ(S − I) any more, and its memory is in the cache.
-        let room = &mut self.t_c[0];
+        let weights = |n: usize, d: usize| {
+            let (a, b) = (mean_bar[(n, d)], passed(n, d));
+            (a, 2.0 * b, if wanted == Wanted::Sites { a * a - 2.0 * b } else { b })
+        };
+        mix_rows(&projection.mean, t, weights, t_c, &mut self.t_bar);
         let Second::Known { outer, wanted: found, cross } = &mut sums.second else {
             unreachable!("the sums of the first layer are those of known inputs");
         };
         *found = wanted;
         let add = !sums.fresh;
         sums.fresh = false;
-        for d in 0..d_out {
-            for n in 0..n_rows {
-                sums.noise_var += var_bar[(n, d)];
-                sums.floored += usize::from(floored[n * d_out + d]);
-            }
-            match wanted {
-                Wanted::Sites => {
-                    room.set_scaled_rows(t, |n| mean_bar[(n, d)] * mean_bar[(n, d)] - 2.0 * passed(n, d));
-                }
-                Wanted::Gradient => room.set_scaled_rows(t, |n| passed(n, d)),
-            }
-            product(&mut outer[d], add, Left::transposed(room, full), (t, full), Part::Lower);
+        for (outer, scaled) in outer.iter_mut().zip(&*t_c) {
+            product(outer, add, Left::transposed(scaled, full), (t, full), Part::Lower);
         }
         product(cross, add, Left::transposed(&self.t_bar, full), (t, full), Part::Lower);
+        let room = &mut t_c[0];
         product(room, false, Left::plain(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
         layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, room, &mut sums.psi);
-        for n in 0..n_rows {
-            let diag_bar = (0..d_out).map(|d| passed(n, d)).sum();
-            layer.kernel.diag_adjoint(x.row(n), diag_bar, None, &mut sums.psi.grad.params);
-        }
+        let k_xx_bar = &mut self.dots[0];
+        k_xx_bar.iter_mut().enumerate().for_each(|(n, bar)| *bar = (0..d_out).map(|d| passed(n, d)).sum());
+        layer.kernel.diags_adjoint(x, k_xx_bar, &mut sums.psi.grad.params);
     }
 }

@@ -8,9 +8,9 @@
 use super::{Inducing, Inputs, LayerSums, Second, Wanted};
 use crate::gauss::{Moments, MomentsBar};
 use crate::kernel::row_len;
-use crate::linalg::product::{Left, Part, clear_above, product};
+use crate::linalg::product::{Left, Part, halve_lower, product};
 use crate::linalg::transpose::{add_transpose_into, mirror};
-use crate::linalg::{Mat, less_outer_lower, mul_lower_transposed, mul_vec, sum_upper};
+use crate::linalg::{Mat, less_outer_lower, mul_lower_transposed, mul_vec, sum_lower};
 use crate::simd::wide;
 
 /// What propagation needs of N(μ, S) of each output: μ and S − I, and of random inputs A and B; kept and refilled from step
@@ -25,7 +25,7 @@ pub struct Projection {
     pub a: Mat,
     /// B, symmetric, M rows of more than M numbers per output, zero beyond M.
     pub b: Vec<Mat>,
-    /// E = (L C_q)⁻¹ of one output, and the upper triangle of EᵀE.
+    /// E = (L C_q)⁻¹ of one output, and the lower triangle of EᵀE.
     e: Mat,
     square: Mat,
 }
@@ -81,14 +81,14 @@ impl Projection {
             q.precision.solve_lower(l_inv, &mut self.e);
             mul_lower_transposed(&self.e, &q.half_mean, self.a.row_mut(d));
             let square = &mut self.square;
-            product(square, false, Left::transposed(&self.e, Part::Upper), (&self.e, Part::Lower), Part::Upper);
+            product(square, false, Left::transposed(&self.e, Part::Upper), (&self.e, Part::Lower), Part::Lower);
             // B = EᵀE − K⁻¹ + A Aᵀ
             let (a, b) = (self.a.row(d), &mut self.b[d]);
             if (b.rows(), b.cols()) != (m, row_len(m)) {
                 b.reset(m, row_len(m));
             }
-            sum_upper(square, &inducing.kzz_inv, a, b);
-            mirror(b, Part::Upper);
+            sum_lower(square, &inducing.kzz_inv, a, b);
+            mirror(b, Part::Lower);
         }
     }
 
@@ -154,8 +154,7 @@ impl Projection {
 /// takes three fifths of the multiplications of L⁻¹ X and (L⁻¹ X) L⁻ᵀ.
 pub fn whiten(inducing: &Inducing, x: &mut Mat, half: &mut Mat, out: &mut Mat) {
     let l_inv_t = (&inducing.l_inv_t, Part::Upper);
-    (0..x.rows()).for_each(|i| x[(i, i)] *= 0.5);
-    clear_above(x);
+    halve_lower(x);
     product(half, false, Left::transposed(x, Part::Upper), l_inv_t, Part::Upper);
     // H takes the place of T.
     product(x, false, Left::transposed(half, Part::Lower), l_inv_t, Part::Full);

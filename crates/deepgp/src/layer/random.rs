@@ -9,7 +9,7 @@
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR};
 use crate::kernel::group::{Group, Products, group_size};
 use crate::linalg::product::{Left, Part, product};
-use crate::linalg::{Mat, add_rows};
+use crate::linalg::{Mat, add_rows, sum};
 use crate::pass::BLOCK;
 
 /// What the adjoint needs of the forward pass of a group of points, the output moments, and ∂F/∂(output moments).
@@ -145,13 +145,12 @@ impl RandomTape {
             let cols = bar.cols();
             bar.as_mut_slice()[..n * cols].fill(0.0);
         }
+        sums.noise_var += sum(&self.var_bar.as_slice()[..n * d_out]);
+        sums.floored += self.floored[..n * d_out].iter().filter(|held| **held).count();
         for g in 0..n {
             self.psi0_bar[g] = 0.0;
             for d in 0..d_out {
-                let (held, b) = (self.floored[g * d_out + d], self.var_bar[(g, d)]);
-                sums.noise_var += b;
-                sums.floored += usize::from(held);
-                let b = if held { 0.0 } else { b };
+                let b = if self.floored[g * d_out + d] { 0.0 } else { self.var_bar[(g, d)] };
                 self.psi0_bar[g] += b;
                 self.bar.quadratic[(g, d)] = b;
                 self.bar.mean[(g, d)] = self.mean_bar[(g, d)] - 2.0 * b * self.products.mean[(g, d)];
@@ -164,6 +163,8 @@ impl RandomTape {
                 }
             }
         }
+        let first = self.g[0].rows();
+        self.g.iter_mut().for_each(|g| g.extend_rows(n, layer.n_inducing()));
         self.group.backward(
             &layer.kernel,
             &inducing.tables,
@@ -173,12 +174,8 @@ impl RandomTape {
             c,
             input_bar,
             &mut sums.psi,
+            (&mut self.g, first),
         );
-        for g in 0..n {
-            for d in 0..d_out {
-                self.g[d].push_row(self.group.a_bar(g, d));
-            }
-        }
     }
 
     /// Adds what is taken once for all points of a block, Σ g̃, Σ g̃ g̃ᵀ and C̄ (lower triangles), and forgets them.

@@ -5,8 +5,9 @@
 //! ```
 //! With w = v + σ²/α this is −½α log(2πσ²) + ½ log(2πσ²/α) − ½ log(2πw) − ½e²/w, without its cancellation as α → 0.
 
-use super::{Observation, Tilted};
+use super::{Observation, Tilted, assert_power};
 use crate::error::{Result, expect_positive};
+use crate::linalg::Mat;
 use crate::param::{Block, BlockMut, Domain, Parameters};
 use crate::special::{LN_2PI, ln_1p, normal_log_density};
 use rand::Rng;
@@ -24,6 +25,37 @@ impl Gaussian {
     /// Equal noise on all `dim_out` outputs.
     pub fn isotropic(dim_out: usize, noise_var: f64) -> Self {
         Self { noise_var: vec![noise_var; dim_out] }
+    }
+}
+
+/// What log Z needs of an output's noise variance and of α alone.
+struct Noise {
+    s2: f64,
+    inv_s2: f64,
+    alpha: f64,
+    /// α log 2πσ².
+    log_scale: f64,
+}
+
+impl Noise {
+    fn new(s2: f64, alpha: f64) -> Self {
+        Self { s2, inv_s2: 1.0 / s2, alpha, log_scale: alpha * (LN_2PI + s2.ln()) }
+    }
+
+    /// log Z with its derivatives, the last in σ².
+    #[inline]
+    fn tilt(&self, m: f64, v: f64, y: f64) -> (Tilted, f64) {
+        let Self { s2, inv_s2, alpha, log_scale } = *self;
+        // c = αw = σ² + αv
+        let (e, c) = (y - m, s2 + alpha * v);
+        let inv_c = 1.0 / c;
+        // ∂/∂m = e/w,   ∂/∂v = ½(e²/w² − 1/w),   ∂/∂σ² = ½(1 − α)/σ² + (∂/∂v)/α
+        let mean = alpha * e * inv_c;
+        let var = 0.5 * (mean * mean - alpha * inv_c);
+        let log_z = -0.5 * (log_scale + ln_1p(alpha * v * inv_s2) + mean * e);
+        // (1 − α)/σ² − 1/(σ² + αv), on one denominator so that α → 0 does not cancel
+        let trace = alpha * (v - c) * inv_s2 * inv_c;
+        (Tilted { log_z, mean, var }, 0.5 * (trace + mean * e * inv_c))
     }
 }
 
@@ -47,20 +79,34 @@ impl Observation for Gaussian {
     }
 
     fn tilt(&self, d: usize, m: f64, v: f64, y: f64, alpha: f64, params: Option<&mut [f64]>) -> Tilted {
-        let (s2, e) = (self.noise_var[d], y - m);
-        // c = αw = σ² + αv
-        let c = s2 + alpha * v;
-        let (inv_s2, inv_c) = (1.0 / s2, 1.0 / c);
-        // ∂/∂m = e/w,   ∂/∂v = ½(e²/w² − 1/w),   ∂/∂σ² = ½(1 − α)/σ² + (∂/∂v)/α
-        let mean = alpha * e * inv_c;
-        let var = 0.5 * (mean * mean - alpha * inv_c);
-        let log_z = -0.5 * (alpha * (LN_2PI + s2.ln()) + ln_1p(alpha * v * inv_s2) + mean * e);
+        let (tilted, noise_bar) = Noise::new(self.noise_var[d], alpha).tilt(m, v, y);
         if let Some(params) = params {
-            // (1 − α)/σ² − 1/(σ² + αv), on one denominator so that α → 0 does not cancel
-            let trace = alpha * (v - c) * inv_s2 * inv_c;
-            params[d] += 0.5 * (trace + mean * e * inv_c);
+            params[d] += noise_bar;
         }
-        Tilted { log_z, mean, var }
+        tilted
+    }
+
+    /// What depends on an output's noise alone is computed once.
+    fn log_z_sum(
+        &self,
+        (mean, var): (&Mat, &Mat),
+        (y, rows): (&Mat, &[usize]),
+        alpha: f64,
+        (mean_bar, var_bar): (&mut Mat, &mut Mat),
+        params: &mut [f64],
+    ) -> f64 {
+        assert_power(alpha);
+        let mut log_z = 0.0;
+        for (d, (s2, param)) in self.noise_var.iter().zip(params).enumerate() {
+            let noise = Noise::new(*s2, alpha);
+            for (g, row) in rows.iter().enumerate() {
+                let (tilted, noise_bar) = noise.tilt(mean[(g, d)], var[(g, d)], y[(*row, d)]);
+                (mean_bar[(g, d)], var_bar[(g, d)]) = (tilted.mean, tilted.var);
+                *param += noise_bar;
+                log_z += tilted.log_z;
+            }
+        }
+        log_z
     }
 
     fn moments(&self, d: usize, m: f64, v: f64) -> (f64, f64) {

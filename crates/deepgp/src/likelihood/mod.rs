@@ -93,7 +93,7 @@ pub trait Observation: Parameters {
     /// # Panics
     /// If α is not in (0, 1], or if a slice does not hold D numbers (`bar.params`: as many as there are parameters).
     fn log_z(&self, mean: &[f64], var: &[f64], y: &[f64], alpha: f64, bar: TiltedBar<'_>) -> f64 {
-        assert!(alpha > 0.0 && alpha <= 1.0, "the power must be in (0, 1], found {alpha}");
+        assert_power(alpha);
         assert_sizes(self.dim_out(), [mean.len(), var.len(), y.len(), bar.mean.len(), bar.var.len()]);
         let mut log_z = 0.0;
         for d in 0..self.dim_out() {
@@ -103,6 +103,26 @@ pub trait Observation: Parameters {
             bar.var[d] = tilted.var;
         }
         log_z
+    }
+
+    /// Σ log Z of the points whose targets are the given rows of `y` and whose latent moments are the first rows of `mean` and `var`; ∂/∂m
+    /// and ∂/∂v are written to the first rows of `mean_bar` and `var_bar`, and what belongs to the parameters is added to `params`.
+    ///
+    /// # Panics
+    /// As [`Observation::log_z`], or if a row is not there.
+    fn log_z_sum(
+        &self,
+        (mean, var): (&Mat, &Mat),
+        (y, rows): (&Mat, &[usize]),
+        alpha: f64,
+        (mean_bar, var_bar): (&mut Mat, &mut Mat),
+        params: &mut [f64],
+    ) -> f64 {
+        let of_point = |(g, &row): (usize, &usize)| {
+            let bar = TiltedBar { mean: mean_bar.row_mut(g), var: var_bar.row_mut(g), params: &mut *params };
+            self.log_z(mean.row(g), var.row(g), y.row(row), alpha, bar)
+        };
+        rows.iter().enumerate().map(of_point).sum()
     }
 
     /// Log predictive density of one point, Σ_d log ∫ N(f; m_d, v_d) p(y_d | f) df: log Z at α = 1.
@@ -135,6 +155,11 @@ pub trait Observation: Parameters {
             y[d] = self.draw(f[d], d, rng);
         }
     }
+}
+
+/// Asserts that α is in (0, 1].
+fn assert_power(alpha: f64) {
+    assert!(alpha > 0.0 && alpha <= 1.0, "the power must be in (0, 1], found {alpha}");
 }
 
 /// Asserts that every slice has one number per output.
@@ -195,6 +220,18 @@ impl Observation for Likelihood {
     /// Asks which law it is once, not for every output.
     fn log_z(&self, mean: &[f64], var: &[f64], y: &[f64], alpha: f64, bar: TiltedBar<'_>) -> f64 {
         on_law!(self, law => law.log_z(mean, var, y, alpha, bar))
+    }
+
+    /// Asks which law it is once, not for every point.
+    fn log_z_sum(
+        &self,
+        moments: (&Mat, &Mat),
+        targets: (&Mat, &[usize]),
+        alpha: f64,
+        bars: (&mut Mat, &mut Mat),
+        params: &mut [f64],
+    ) -> f64 {
+        on_law!(self, law => law.log_z_sum(moments, targets, alpha, bars, params))
     }
 
     fn moments(&self, d: usize, m: f64, v: f64) -> (f64, f64) {

@@ -2,7 +2,7 @@
 
 use super::Mat;
 use super::factor::{Right, cholesky_solving, solve_lower};
-use super::product::{Left, Part, clear_above, product};
+use super::product::{Left, Part, halve_lower, product};
 use super::transpose::{mirror, symmetrise};
 use crate::error::{Error, Result};
 use crate::simd::all_finite;
@@ -195,14 +195,14 @@ impl Cholesky {
 
     /// (K + jitter)⁻¹ = L⁻ᵀ L⁻¹, into `out`.
     pub fn inverse_into(&self, out: &mut Mat) {
-        self.half_inverse_into(out, Part::Lower);
+        self.half_inverse_into(out);
         mirror(out, Part::Lower);
     }
 
-    /// The given half of (K + jitter)⁻¹, into `out`; what stands in the other has no meaning.
-    pub fn half_inverse_into(&self, out: &mut Mat, half: Part) {
+    /// The lower triangle of (K + jitter)⁻¹, into `out`; what stands above it has no meaning.
+    pub fn half_inverse_into(&self, out: &mut Mat) {
         let upper = Left::transposed(&self.l_inv, Part::Upper);
-        product(out, false, upper, (&self.l_inv, Part::Lower), half);
+        product(out, false, upper, (&self.l_inv, Part::Lower), Part::Lower);
     }
 
     /// (K + jitter)⁻¹.
@@ -233,8 +233,7 @@ impl Cholesky {
     /// Reference: Murray (2016), Differentiation of the Cholesky decomposition, eq. 10.
     pub fn adjoint_whitened(&self, phi: &mut Mat, half: &mut Mat, k_bar: &mut Mat) {
         let m = self.u.rows();
-        (0..m).for_each(|i| phi[(i, i)] *= 0.5);
-        clear_above(phi);
+        halve_lower(phi);
         if (half.rows(), half.cols()) != (m, m) {
             half.reset(m, m);
         }

@@ -201,6 +201,16 @@ impl Mat {
         self.data.extend_from_slice(row);
     }
 
+    /// Appends rows, whose entries have no meaning; a matrix without rows takes their width.
+    ///
+    /// # Panics
+    /// If there are rows of another width.
+    pub fn extend_rows(&mut self, rows: usize, cols: usize) {
+        assert!(self.rows == 0 || self.cols == cols, "{cols} columns beside {}", self.cols);
+        self.data.extend_to(area(self.rows + rows, cols));
+        (self.rows, self.cols) = (self.rows + rows, cols);
+    }
+
     /// Sets every entry to zero.
     pub fn fill_zero(&mut self) {
         self.data.fill(0.0);

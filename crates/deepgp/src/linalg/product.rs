@@ -100,12 +100,54 @@ pub fn product(out: &mut Mat, add: bool, a: Left<'_>, b: (&Mat, Part), part: Par
     unsafe { job.run() }
 }
 
-/// Clears what a product reads above the diagonal of a lower triangular left factor: it takes several rows at a time.
-pub fn clear_above(lower: &mut Mat) {
-    let cols = lower.cols();
-    for i in 0..lower.rows() {
-        let next = (i / MOST_ROWS + 1) * MOST_ROWS;
-        lower.row_mut(i)[(i + 1).min(cols)..next.min(cols)].fill(0.0);
+/// The lower triangle of a square matrix with its diagonal halved, so that X = A + Aᵀ of a symmetric X; above it zeros as far as a product
+/// reads there of a lower triangular left factor, which takes several rows at a time.
+///
+/// # Panics
+/// If the matrix is not square.
+pub fn halve_lower(a: &mut Mat) {
+    let m = a.rows();
+    assert_eq!(m, a.cols(), "the matrix must be square");
+    // SAFETY: the pointer covers M × M numbers.
+    unsafe { run(HalveLower { a: a.as_mut_slice().as_mut_ptr(), m }) }
+}
+
+struct HalveLower {
+    a: *mut f64,
+    m: usize,
+}
+
+impl HalveLower {
+    /// What the numbers of a row of a block count for, from the first column of the block on.
+    const SHARES: [[f64; MOST_ROWS]; MOST_ROWS] = {
+        let mut shares = [[1.0; MOST_ROWS]; MOST_ROWS];
+        let mut i = 0;
+        while i < MOST_ROWS {
+            shares[i][i] = 0.5;
+            i += 1;
+        }
+        shares
+    };
+}
+
+impl Job for HalveLower {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        for i in 0..self.m {
+            let (row, shares) = (i % MOST_ROWS, &Self::SHARES[i % MOST_ROWS]);
+            let first = i - row;
+            for j in (0..MOST_ROWS.min(self.m - first)).step_by(L::N) {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    let (at, share) = (self.a.add(i * self.m + first + j), L::load(shares.as_ptr().add(j)));
+                    // What stands above the diagonal need not even be a number.
+                    let kept = if j > row { L::splat(0.0) } else { L::load_some(at, row + 1 - j) };
+                    L::store_some(at, L::mul(share, kept), self.m - first - j);
+                }
+            }
+        }
     }
 }
 
@@ -521,15 +563,16 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_above_a_cleared_triangle_is_not_read() {
+    fn what_stands_above_a_halved_triangle_is_not_read() {
         on_each(|isa| {
             for m in [1, 7, 8, 9, 15, 50, 370] {
                 let full = pseudo_random(m, m, 3);
-                let (lower, right) = (masked(&full, Part::Lower), pseudo_random(m, m, 4));
-                let mut cleared = Mat::from_fn(m, m, |i, j| if j <= i { full[(i, j)] } else { f64::NAN });
-                clear_above(&mut cleared);
+                let right = pseudo_random(m, m, 4);
+                let half = Mat::from_fn(m, m, |i, j| if j == i { 0.5 } else { f64::from(j < i) } * full[(i, j)]);
+                let mut halved = Mat::from_fn(m, m, |i, j| if j <= i { full[(i, j)] } else { f64::NAN });
+                halve_lower(&mut halved);
                 let (mut found, mut expected) = (Mat::default(), Mat::default());
-                for (left, out) in [(&cleared, &mut found), (&lower, &mut expected)] {
+                for (left, out) in [(&halved, &mut found), (&half, &mut expected)] {
                     product(out, false, Left::plain(left, Part::Lower), (&right, Part::Full), Part::Full);
                 }
                 assert_eq!(found, expected, "{isa:?} {m}");

@@ -10,21 +10,23 @@ use crate::simd::{Job, Lanes, run};
 /// If the sizes do not fit.
 pub fn mul_vec(a: &Mat, part: Part, x: &[f64], out: &mut [f64]) {
     assert_eq!((a.rows(), a.cols()), (out.len(), x.len()), "sizes must agree");
-    let job = RowDots { size: (a.rows(), a.cols()), part, a: a.as_slice().as_ptr(), b: x.as_ptr(), b_stride: 0, out };
+    let (size, a) = ((a.rows(), a.cols()), a.as_slice().as_ptr());
+    let job = RowDots { size, part, a, x: x.as_ptr(), out, more: None };
     // SAFETY: the pointers cover as many numbers, as just checked.
     unsafe { run(job) }
 }
 
-/// `out_i = Σ_j a_ij b_ij`.
+/// `of_x = A x` and `of_b = Σ_j a_ij b_ij` for every row i.
 ///
 /// # Panics
-/// If the sizes differ.
-pub fn row_dots(a: &Mat, b: &Mat, out: &mut [f64]) {
+/// If the sizes do not fit.
+pub fn row_dots(a: &Mat, x: &[f64], b: &Mat, of_x: &mut [f64], of_b: &mut [f64]) {
     let size = (a.rows(), a.cols());
-    assert_eq!((size, size.0), ((b.rows(), b.cols()), out.len()), "sizes must agree");
-    let (a, b, b_stride) = (a.as_slice().as_ptr(), b.as_slice().as_ptr(), size.1);
+    assert_eq!((size, size), ((b.rows(), b.cols()), (of_x.len(), x.len())), "sizes must agree");
+    assert_eq!(size.0, of_b.len(), "sizes must agree");
+    let (a, x, b) = (a.as_slice().as_ptr(), x.as_ptr(), b.as_slice().as_ptr());
     // SAFETY: as above.
-    unsafe { run(RowDots { size, part: Part::Full, a, b, b_stride, out }) }
+    unsafe { run(RowDots { size, part: Part::Full, a, x, out: of_x, more: Some((b, of_b)) }) }
 }
 
 /// `out = Lᵀ x` for a lower triangular L with zeros above its diagonal.
@@ -130,41 +132,65 @@ impl Job for RowSum {
 /// Rows that are summed together.
 const TOGETHER: usize = 4;
 
-/// The dot product of each row of A with the row of B `b_stride` numbers after the last one.
+/// The dot product of each row of A with x, and with the row of B, if there is one.
 struct RowDots<'a> {
     size: (usize, usize),
     part: Part,
     a: *const f64,
-    b: *const f64,
-    b_stride: usize,
+    x: *const f64,
     out: &'a mut [f64],
+    more: Option<(*const f64, &'a mut [f64])>,
+}
+
+impl RowDots<'_> {
+    /// Those of rows from `i` on, as many as are summed together; beyond the last they are the last again.
+    #[inline(always)]
+    unsafe fn of<L: Lanes, const MORE: bool>(&self, i: usize, b: *const f64) -> [[f64; TOGETHER]; 2] {
+        let (rows, cols) = self.size;
+        let columns = match self.part {
+            Part::Lower => 0..(i + TOGETHER).min(cols),
+            Part::Upper => i.min(cols)..cols,
+            Part::Full => 0..cols,
+        };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let row: [usize; TOGETHER] = std::array::from_fn(|r| (i + r).min(rows - 1));
+            let mut acc = [[L::splat(0.0); TOGETHER]; 2];
+            for j in columns.clone().step_by(L::N) {
+                let left = columns.end - j;
+                let x = L::load_some(self.x.add(j), left);
+                for r in 0..TOGETHER {
+                    let at = row[r] * cols + j;
+                    let a = L::load_some(self.a.add(at), left);
+                    acc[0][r] = L::mul_add(a, x, acc[0][r]);
+                    if MORE {
+                        acc[1][r] = L::mul_add(a, L::load_some(b.add(at), left), acc[1][r]);
+                    }
+                }
+            }
+            [L::sum4(acc[0]), if MORE { L::sum4(acc[1]) } else { [0.0; TOGETHER] }]
+        }
+    }
 }
 
 impl Job for RowDots<'_> {
     type Output = ();
 
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
-        let (rows, cols) = self.size;
-        for (i, out) in self.out.chunks_mut(TOGETHER).enumerate() {
-            let i = i * TOGETHER;
-            let columns = match self.part {
-                Part::Lower => 0..(i + TOGETHER).min(cols),
-                Part::Upper => i.min(cols)..cols,
-                Part::Full => 0..cols,
-            };
-            // SAFETY: passed on to the caller. Rows beyond the last are the last again.
-            unsafe {
-                let row: [usize; TOGETHER] = std::array::from_fn(|r| (i + r).min(rows - 1));
-                let mut acc = [L::splat(0.0); TOGETHER];
-                for j in columns.clone().step_by(L::N) {
-                    let left = columns.end - j;
-                    for (acc, row) in acc.iter_mut().zip(row) {
-                        let (a, b) = (self.a.add(row * cols + j), self.b.add(row * self.b_stride + j));
-                        *acc = L::mul_add(L::load_some(a, left), L::load_some(b, left), *acc);
-                    }
+    unsafe fn run<L: Lanes>(mut self) {
+        let mut more = self.more.take();
+        for i in (0..self.size.0).step_by(TOGETHER) {
+            let some = i..(i + TOGETHER).min(self.size.0);
+            // SAFETY: passed on to the caller.
+            let [of_x, of_b] = unsafe {
+                match &more {
+                    None => self.of::<L, false>(i, std::ptr::null()),
+                    Some((b, _)) => self.of::<L, true>(i, *b),
                 }
-                out.iter_mut().zip(L::sum4(acc)).for_each(|(out, sum)| *out = sum);
+            };
+            self.out[some.clone()].iter_mut().zip(of_x).for_each(|(out, sum)| *out = sum);
+            if let Some((_, out)) = &mut more {
+                out[some].iter_mut().zip(of_b).for_each(|(out, sum)| *out = sum);
             }
         }
     }
@@ -218,29 +244,25 @@ pub(crate) fn less_outer_lower(a: &mut Mat, scale: f64, x: &[f64], y: &[f64]) {
     assert_eq!((m, m, m), (a.cols(), x.len(), y.len()), "sizes must agree");
     let at = a.as_mut_slice().as_mut_ptr();
     // SAFETY: the pointers cover M × M and M numbers, as just checked.
-    unsafe {
-        run(OuterSum { part: Part::Lower, m, of_a: scale, a: at, b: None, of_outer: -1.0, x, y, out: at, stride: m })
-    }
+    unsafe { run(OuterSum { m, of_a: scale, a: at, b: None, of_outer: -1.0, x, y, out: at, stride: m }) }
 }
 
-/// `out = A − B + x xᵀ` in the upper triangle of the first columns of a matrix; entries near the diagonal of the other half may be written
+/// `out = A − B + x xᵀ` in the lower triangle of the first columns of a matrix; entries near the diagonal of the other half may be written
 /// too.
 ///
 /// # Panics
 /// If the sizes do not fit.
-pub(crate) fn sum_upper(a: &Mat, b: &Mat, x: &[f64], out: &mut Mat) {
+pub(crate) fn sum_lower(a: &Mat, b: &Mat, x: &[f64], out: &mut Mat) {
     let (m, stride) = (a.rows(), out.cols());
     assert_eq!((m, m, m, m, m), (a.cols(), b.rows(), b.cols(), x.len(), out.rows()), "sizes must agree");
     assert!(m <= stride, "room for the square");
     let (a, b, out) = (a.as_slice().as_ptr(), Some(b.as_slice().as_ptr()), out.as_mut_slice().as_mut_ptr());
     // SAFETY: the pointers cover M × M, M and M × stride numbers, as just checked.
-    unsafe { run(OuterSum { part: Part::Upper, m, of_a: 1.0, a, b, of_outer: 1.0, x, y: x, out, stride }) }
+    unsafe { run(OuterSum { m, of_a: 1.0, a, b, of_outer: 1.0, x, y: x, out, stride }) }
 }
 
-/// A multiple of A, less B if there is one, and a multiple of an outer product.
+/// A multiple of A, less B if there is one, and a multiple of an outer product, in the lower triangle.
 struct OuterSum<'a> {
-    /// The triangle that is wanted.
-    part: Part,
     m: usize,
     of_a: f64,
     /// M × M.
@@ -262,11 +284,10 @@ impl Job for OuterSum<'_> {
     unsafe fn run<L: Lanes>(self) {
         let (m, y) = (self.m, self.y.as_ptr());
         for (i, x) in self.x.iter().enumerate() {
-            let wanted = if self.part == Part::Lower { 0..i + 1 } else { i / L::N * L::N..m };
             // SAFETY: passed on to the caller.
             unsafe {
                 let (of_a, x) = (L::splat(self.of_a), L::splat(self.of_outer * x));
-                for j in wanted.step_by(L::N) {
+                for j in (0..=i).step_by(L::N) {
                     let (at, left) = (i * m + j, m - j);
                     let mut sum = L::mul(x, L::load_some(y.add(j), left));
                     if let Some(b) = self.b {
@@ -280,49 +301,63 @@ impl Job for OuterSum<'_> {
     }
 }
 
-/// `out_n = Σ_d a_nd v_d + weight(n, d) b_d,n`: of D vectors (rows of V) and the n-th rows of D matrices, for A with D columns.
+/// For every row n, with (p, q, r) the weights of n and d,
+///
+/// ```text
+/// out_n = Σ_d p v_d + q b_d,n          and then          b_d,n = r t_n
+/// ```
+/// of D vectors (rows of V) and the rows of D matrices.
 ///
 /// # Panics
 /// If the sizes do not fit.
-pub(crate) fn mix_rows(a: &Mat, v: &Mat, b: &[Mat], weight: impl Fn(usize, usize) -> f64, out: &mut Mat) {
-    let (rows, cols) = (a.rows(), v.cols());
-    assert_eq!((a.cols(), v.rows()), (b.len(), b.len()), "sizes must agree");
+pub(crate) fn mix_rows(
+    v: &Mat,
+    t: &Mat,
+    weights: impl Fn(usize, usize) -> (f64, f64, f64),
+    b: &mut [Mat],
+    out: &mut Mat,
+) {
+    let (rows, cols) = (t.rows(), t.cols());
+    assert_eq!((v.rows(), v.cols()), (b.len(), cols), "sizes must agree");
     assert!(b.iter().all(|b| (b.rows(), b.cols()) == (rows, cols)), "sizes must agree");
     out.reshape(rows, cols);
     let out = out.as_mut_slice().as_mut_ptr();
-    // SAFETY: the pointer covers rows × cols numbers, as do all of `b`, and `v` as many columns.
-    unsafe { run(MixedRows { a, v, b, weight, out }) }
+    // SAFETY: the pointer covers rows × cols numbers, as do `t` and all of `b`, and `v` as many columns.
+    unsafe { run(MixedRows { v, t, weights, b, out }) }
 }
 
 struct MixedRows<'a, F> {
-    a: &'a Mat,
     v: &'a Mat,
-    b: &'a [Mat],
-    weight: F,
+    t: &'a Mat,
+    weights: F,
+    b: &'a mut [Mat],
     out: *mut f64,
 }
 
-impl<F: Fn(usize, usize) -> f64> MixedRows<'_, F> {
+impl<F: Fn(usize, usize) -> (f64, f64, f64)> MixedRows<'_, F> {
     /// The terms from `d` on of row `i`, D of them; the first set the row, the others add to it.
     #[inline(always)]
-    unsafe fn terms<L: Lanes, const D: usize>(&self, i: usize, d: usize) {
+    unsafe fn terms<L: Lanes, const D: usize>(&mut self, i: usize, d: usize) {
         let cols = self.v.cols();
         // SAFETY: passed on to the caller.
         unsafe {
-            let (mut v, mut b) = ([std::ptr::null(); D], [std::ptr::null(); D]);
-            let mut weights = [(L::splat(0.0), L::splat(0.0)); D];
+            let (mut v, mut b) = ([std::ptr::null(); D], [std::ptr::null_mut(); D]);
+            let mut weights = [(L::splat(0.0), L::splat(0.0), L::splat(0.0)); D];
             for k in 0..D {
-                (v[k], b[k]) = (self.v.row(d + k).as_ptr(), self.b[d + k].row(i).as_ptr());
-                weights[k] = (L::splat(self.a[(i, d + k)]), L::splat((self.weight)(i, d + k)));
+                (v[k], b[k]) = (self.v.row(d + k).as_ptr(), self.b[d + k].row_mut(i).as_mut_ptr());
+                let (of_v, of_b, of_t) = (self.weights)(i, d + k);
+                weights[k] = (L::splat(of_v), L::splat(of_b), L::splat(of_t));
             }
-            let out = self.out.add(i * cols);
+            let (t, out) = (self.t.row(i).as_ptr(), self.out.add(i * cols));
             for j in (0..cols).step_by(L::N) {
                 let left = cols - j;
                 let mut sum = if d > 0 { L::load_some(out.add(j), left) } else { L::splat(0.0) };
+                let t = L::load_some(t.add(j), left);
                 for k in 0..D {
-                    let (of_v, of_b) = weights[k];
+                    let (of_v, of_b, of_t) = weights[k];
                     sum = L::mul_add(of_b, L::load_some(b[k].add(j), left), sum);
                     sum = L::mul_add(of_v, L::load_some(v[k].add(j), left), sum);
+                    L::store_some(b[k].add(j), L::mul(of_t, t), left);
                 }
                 L::store_some(out.add(j), sum, left);
             }
@@ -330,13 +365,13 @@ impl<F: Fn(usize, usize) -> f64> MixedRows<'_, F> {
     }
 }
 
-impl<F: Fn(usize, usize) -> f64> Job for MixedRows<'_, F> {
+impl<F: Fn(usize, usize) -> (f64, f64, f64)> Job for MixedRows<'_, F> {
     type Output = ();
 
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
+    unsafe fn run<L: Lanes>(mut self) {
         let terms = self.b.len();
-        for i in 0..self.a.rows() {
+        for i in 0..self.t.rows() {
             for d in (0..terms).step_by(2) {
                 // SAFETY: passed on to the caller.
                 unsafe { if d + 1 < terms { self.terms::<L, 2>(i, d) } else { self.terms::<L, 1>(i, d) } }
@@ -355,14 +390,19 @@ mod tests {
     fn mixtures_of_rows_on_every_instruction_set() {
         on_each(|isa| {
             for (rows, cols, terms) in [(1, 1, 1), (3, 5, 2), (4, 8, 3), (9, 17, 1), (5, 50, 4)] {
-                let (a, v) = (pseudo_random(rows, terms, 1), pseudo_random(terms, cols, 2));
+                let (v, t) = (pseudo_random(terms, cols, 1), pseudo_random(rows, cols, 2));
                 let b: Vec<Mat> = (0..terms).map(|d| pseudo_random(rows, cols, 3 + d as u64)).collect();
-                let (weight, mut found) = (|n: usize, d: usize| (n as f64 - d as f64).cos(), Mat::default());
-                mix_rows(&a, &v, &b, weight, &mut found);
+                let weights = |n: usize, d: usize| ((n + d) as f64, (n as f64 - d as f64).cos(), (n * d) as f64);
+                let (mut scaled, mut found) = (b.clone(), Mat::default());
+                mix_rows(&v, &t, weights, &mut scaled, &mut found);
                 let expected = Mat::from_fn(rows, cols, |n, j| {
-                    (0..terms).map(|d| a[(n, d)] * v[(d, j)] + weight(n, d) * b[d][(n, j)]).sum()
+                    (0..terms).map(|d| weights(n, d).0 * v[(d, j)] + weights(n, d).1 * b[d][(n, j)]).sum()
                 });
-                assert!(largest_difference(&found, &expected) < 1e-14, "{isa:?} {rows} × {cols}, {terms} terms");
+                assert!(largest_difference(&found, &expected) < 1e-13, "{isa:?} {rows} × {cols}, {terms} terms");
+                for (d, scaled) in scaled.iter().enumerate() {
+                    let expected = Mat::from_fn(rows, cols, |n, j| weights(n, d).2 * t[(n, j)]);
+                    assert_eq!(*scaled, expected, "{isa:?} {rows} × {cols}, term {d} of {terms}");
+                }
             }
         });
     }
@@ -374,19 +414,15 @@ mod tests {
                 let (a, b) = (pseudo_random(m, m, 1), pseudo_random(m, m, 2));
                 let (x, y) = (pseudo_random(1, m, 3), pseudo_random(1, m, 4));
                 let (x, y) = (x.row(0), y.row(0));
-                let (mut lower, mut upper) = (a.clone(), Mat::zeros(m, m + 3));
-                less_outer_lower(&mut lower, -2.0, x, y);
-                sum_upper(&a, &b, x, &mut upper);
-                for (i, j) in (0..m).flat_map(|i| (0..m).map(move |j| (i, j))) {
-                    if j <= i {
-                        assert!((lower[(i, j)] + 2.0 * a[(i, j)] + x[i] * y[j]).abs() < 1e-15, "{isa:?} {m}");
-                    }
-                    if j >= i {
-                        let expected = a[(i, j)] - b[(i, j)] + x[i] * x[j];
-                        assert!((upper[(i, j)] - expected).abs() < 1e-15, "{isa:?} {m}");
-                    }
+                let (mut less, mut sum) = (a.clone(), Mat::zeros(m, m + 3));
+                less_outer_lower(&mut less, -2.0, x, y);
+                sum_lower(&a, &b, x, &mut sum);
+                for (i, j) in (0..m).flat_map(|i| (0..=i).map(move |j| (i, j))) {
+                    assert!((less[(i, j)] + 2.0 * a[(i, j)] + x[i] * y[j]).abs() < 1e-15, "{isa:?} {m}");
+                    let expected = a[(i, j)] - b[(i, j)] + x[i] * x[j];
+                    assert!((sum[(i, j)] - expected).abs() < 1e-15, "{isa:?} {m}");
                 }
-                assert!((0..m).all(|i| upper.row(i)[m..] == [0.0; 3]), "{isa:?} {m}: what is beyond the square stays");
+                assert!((0..m).all(|i| sum.row(i)[m..] == [0.0; 3]), "{isa:?} {m}: what is beyond the square stays");
             }
         });
     }
@@ -428,10 +464,12 @@ mod tests {
                     scaled.set_scaled_rows(&a, weight);
                     let expected = Mat::from_fn(rows, cols, |i, j| weight(i) * a[(i, j)]);
                     assert_eq!(scaled, expected, "{isa:?} {rows} × {cols}");
-                    row_dots(&a, &a, &mut found);
+                    let (mut of_x, mut of_b) = (vec![0.0; rows], vec![0.0; rows]);
+                    row_dots(&a, &x, &a, &mut of_x, &mut of_b);
                     for i in 0..rows {
                         let expected: f64 = a.row(i).iter().map(|a| a * a).sum();
-                        assert!((found[i] - expected).abs() < 1e-13, "{isa:?} {rows} × {cols}");
+                        assert!((of_b[i] - expected).abs() < 1e-13, "{isa:?} {rows} × {cols}");
+                        assert!((of_x[i] - found[i]).abs() < 1e-13, "{isa:?} {rows} × {cols}");
                     }
                 }
             }

@@ -38,7 +38,7 @@ impl Trainer<'_> {
         };
         // Engines that keep more than factors would need a copy of all of it.
         if self.state.is_factors_alone() && self.foothold.as_ref().is_none_or(|foothold| energy < foothold.energy) {
-            let (model, factors) = (self.model.clone(), self.state.factors.clone());
+            let (model, factors) = (self.model.clone(), self.state.factors().to_vec());
             self.foothold = Some(Foothold { energy, step: self.step, model, factors });
         }
     }
@@ -49,7 +49,8 @@ impl Trainer<'_> {
         let energy = self.mean_energy.unwrap_or(f64::INFINITY);
         let is_too_high = energy - lowest > TOO_HIGH * self.state.damping.spread();
         if is_too_high {
-            (self.model, self.state.factors) = (model, factors);
+            self.model = model;
+            self.state.set_factors(factors);
             self.last_good = self.theta();
             self.mean_energy = Some(lowest);
             self.note(Event::WentBack { step, energy, lowest });
@@ -90,7 +91,7 @@ mod tests {
         lower.energy = energy - 1.1 * TOO_HIGH * spread;
         trainer.foothold = Some(lower.clone());
         trainer.go_back();
-        assert_eq!((&trainer.model, &trainer.state.factors), (&lower.model, &lower.factors));
+        assert_eq!((&trainer.model, trainer.state.factors()), (&lower.model, &lower.factors[..]));
         assert_eq!(trainer.mean_energy, Some(lower.energy));
         let last = trainer.events.last().map(|(_, event)| event.clone());
         assert_eq!(last, Some(Event::WentBack { step: lower.step, energy, lowest: lower.energy }));

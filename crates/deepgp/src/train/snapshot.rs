@@ -49,7 +49,7 @@ impl Snapshot {
 
     /// The network and factors at that moment, copied.
     pub fn fitted(&self) -> Fitted {
-        Fitted { model: self.model.clone(), factors: self.state.factors.clone(), inference: self.settings.inference }
+        Fitted { model: self.model.clone(), factors: self.state.factors().to_vec(), inference: self.settings.inference }
     }
 
     /// The data that the run began with.

@@ -50,12 +50,11 @@ impl Job for First<'_> {
     }
 }
 
-/// From r = F 1, f_q = F w_q and, if it is given, ω to what the points' moments and the inducing inputs are pulled by. With u = r w + f
-/// and t = r w − f of a dimension, per lane,
+/// From r = F 1, f_q = F w_q and, if it is given, ω to what the points' moments and the inducing inputs are pulled by; per lane,
 ///
 /// ```text
-/// totals += Σ r, Σ ω, then for every dimension Σ u, Σ w u, Σ w t, Σ ω w, Σ ω w²
-/// points_bar_q += Σ_n (of_u u + of_t t + of_omega ω w)
+/// totals += Σ r, Σ ω, then for every dimension Σ r w + f, Σ r w², Σ w f, Σ ω w, Σ ω w²
+/// points_bar_q += Σ_n (of_rw r w + of_f f + of_omega ω w)
 /// ```
 pub(super) struct Finish<'a> {
     /// Lanes that stand for inducing inputs of their own: 1 for columns, S for rows.
@@ -78,8 +77,8 @@ pub(super) struct Finish<'a> {
 /// How strongly inducing inputs are pulled in one dimension: a number a lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pull {
-    pub of_u: [f64; PAD],
-    pub of_t: [f64; PAD],
+    pub of_rw: [f64; PAD],
+    pub of_f: [f64; PAD],
     pub of_omega: [f64; PAD],
 }
 
@@ -116,7 +115,7 @@ impl Finish<'_> {
                 L::store(out.as_mut_ptr(), L::add(L::load(out.as_ptr()), total));
             }
             for (q, pull) in self.pulls.iter().enumerate() {
-                let (of_u, of_t) = (L::load(pull.of_u.as_ptr()), L::load(pull.of_t.as_ptr()));
+                let (of_rw, of_f) = (L::load(pull.of_rw.as_ptr()), L::load(pull.of_f.as_ptr()));
                 let of_omega = L::load(pull.of_omega.as_ptr());
                 let mut sums = [L::splat(0.0); 5];
                 for first in (0..len).step_by(points) {
@@ -125,11 +124,10 @@ impl Finish<'_> {
                         let w = L::load(self.w.add((q * len + v) * L::N));
                         let rw = L::mul(L::load(self.sums.add(v * L::N)), w);
                         let f = L::load(self.sums.add(((1 + q) * len + v) * L::N));
-                        let (u, t) = (L::add(rw, f), L::sub(rw, f));
-                        sums[0] = L::add(sums[0], u);
-                        sums[1] = L::mul_add(w, u, sums[1]);
-                        sums[2] = L::mul_add(w, t, sums[2]);
-                        *bar = L::mul_add(of_u, u, L::mul(of_t, t));
+                        sums[0] = L::add(sums[0], L::add(rw, f));
+                        sums[1] = L::mul_add(w, rw, sums[1]);
+                        sums[2] = L::mul_add(w, f, sums[2]);
+                        *bar = L::mul_add(of_rw, rw, L::mul(of_f, f));
                         if OMEGA {
                             let lever = L::mul(L::load(omega.add(v * L::N)), w);
                             sums[3] = L::add(sums[3], lever);
@@ -255,12 +253,12 @@ impl Job for Gather<'_> {
     }
 }
 
-/// Numbers of points side by side, M vectors, turned into a row a point.
+/// Numbers of points side by side, M vectors, turned into a row of M numbers a point.
 pub(super) struct Turn {
     pub from: *const f64,
     pub m: usize,
+    pub points: usize,
     pub to: *mut f64,
-    pub stride: usize,
 }
 
 impl Job for Turn {
@@ -268,9 +266,21 @@ impl Job for Turn {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        for i in (0..self.m).step_by(L::N) {
+        const { assert!(L::N <= PAD) };
+        let (m, mut image) = (self.m, [0.0; PAD * PAD]);
+        for i in (0..m).step_by(L::N) {
             // SAFETY: passed on to the caller.
-            unsafe { L::transpose(self.from.add(i * L::N), L::N, self.to.add(i), self.stride) }
+            unsafe {
+                let (from, to) = (self.from.add(i * L::N), self.to.add(i));
+                if self.points == L::N && i + L::N <= m {
+                    L::transpose(from, L::N, to, m);
+                    continue;
+                }
+                L::transpose(from, L::N, image.as_mut_ptr(), L::N);
+                for point in 0..self.points {
+                    L::store_some(to.add(point * m), L::load(image.as_ptr().add(point * L::N)), m - i);
+                }
+            }
         }
     }
 }

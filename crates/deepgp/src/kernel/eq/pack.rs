@@ -140,9 +140,10 @@ impl Job for Resolve<'_> {
             for lane in 0..PAD {
                 let (inv_e, inv_c, stretch) = (width.inverse_e[lane], width.inverse_c[lane], width.stretch[lane]);
                 let (square, v) = (stretch * stretch, width.var[lane]);
-                let [u, w_u, w_t] = std::array::from_fn(|t| scale[lane] * sums[t][lane]);
+                let [u, w_rw, w_f] = std::array::from_fn(|t| scale[lane] * sums[t][lane]);
                 let [of_w, of_w2] = [sums[3][lane], sums[4][lane]];
-                // d = stretch · w
+                // d = stretch · w,   u = r w + f,   t = r w − f
+                let (w_u, w_t) = (w_rw + w_f, w_rw - w_f);
                 let (d_u, d_t, of_d2) = (square * w_u * inv_e, square * w_t, square * of_w2 * inv_c);
                 mean_bar[lane] = stretch * (u * inv_e + of_w * inv_c);
                 var_bar[lane] = (d_u - r[lane]) * inv_e + 0.5 * (of_d2 - omega[lane]) * inv_c;

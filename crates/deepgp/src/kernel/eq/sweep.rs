@@ -77,8 +77,6 @@ pub struct EqSweep {
     pulls: Vec<Pull>,
     totals: Vec<[f64; PAD]>,
     slopes: Vec<[f64; PAD]>,
-    /// ∂/∂A_d, a row per point and output.
-    a_bar: Aligned,
     /// C̄_d of the block's points so far, by walks.
     gathered: Vec<(Walk, Aligned)>,
 }
@@ -133,14 +131,8 @@ impl EqSweep {
             pulls: vec![Pull::default(); dim],
             totals: vec![[0.0; PAD]; 2 + 5 * dim],
             slopes: vec![[0.0; PAD]; 2 * dim],
-            a_bar: Aligned::zeros(packs * lanes * d_out * row_len(m)),
             gathered: Vec::new(),
         }
-    }
-
-    /// ∂/∂A_d of point `g`, after [`EqSweep::backward`].
-    pub fn a_bar(&self, g: usize, d: usize) -> &[f64] {
-        &self.a_bar[(g * self.d_out + d) * row_len(self.m)..][..self.m]
     }
 
     /// Divides `n` points among vectors.
@@ -211,7 +203,7 @@ impl EqSweep {
     ) {
         let (m, dim, d_out, lanes) = (self.m, self.dim, self.d_out, self.lanes);
         assert!(
-            0 < n && n * d_out * row_len(m) <= self.a_bar.len() && mean.rows().min(var.rows()) >= n,
+            (1..=self.packs.len() * points_in_a_vector(m, lanes)).contains(&n) && mean.rows().min(var.rows()) >= n,
             "room for the points"
         );
         self.check(law, a, b);
@@ -359,7 +351,8 @@ impl EqSweep {
     }
 
     /// The adjoint for `bar` of the products and `psi0_bar` of ψ₀: adds ∂/∂(input moments) to `input_bar` and what belongs to the
-    /// kernel to `sums`, and leaves ∂/∂A behind; ∂/∂B comes with [`EqSweep::end_block`].
+    /// kernel to `sums`, and sets ∂/∂A_d of the points, a row each, in a matrix an output from the given row on; ∂/∂B comes with
+    /// [`EqSweep::end_block`].
     pub fn backward(
         &mut self,
         law: &Eq,
@@ -367,9 +360,11 @@ impl EqSweep {
         (psi0_bar, bar): (&[f64], &Products),
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut PsiSums,
+        (a_bar, row): (&mut [Mat], usize),
     ) {
         let (m, dim, d_out, lanes) = (self.m, self.dim, self.d_out, self.lanes);
         self.check(law, a, b);
+        assert!(a_bar.len() == d_out && a_bar.iter().all(|a_bar| a_bar.cols() == m), "rows of every output");
         assert!(sums.points.len() >= dim * row_len(m), "sums are padded");
         for k in 0..self.used {
             self.take_bars(k, bar);
@@ -394,7 +389,7 @@ impl EqSweep {
             };
             // SAFETY: as above.
             unsafe { run(job) };
-            self.keep_a_bar(k);
+            self.keep_a_bar(k, a_bar, row);
             let scale = self.finish(law, k, w, sums);
             if self.want_xi {
                 self.finish_slopes(law, k, w.rows, bar, (&mut *input_bar.0, &mut *input_bar.1), sums);
@@ -447,10 +442,10 @@ impl EqSweep {
         wide(|| {
             for ((pull, width), l) in pulls.iter_mut().zip(widths).zip(&law.lengthscale) {
                 for lane in 0..PAD {
-                    // Halves of −z̄, in w = κ d.
+                    // Halves of −z̄ = u/e + t/ℓ² + ω d/c, in w = κ d.
                     let half = 0.5 * width.stretch[lane];
-                    pull.of_u[lane] = half * scale[lane] * width.inverse_e[lane];
-                    pull.of_t[lane] = half * scale[lane] / (l * l);
+                    let (of_u, of_t) = (half * scale[lane] * width.inverse_e[lane], half * scale[lane] / (l * l));
+                    (pull.of_rw[lane], pull.of_f[lane]) = (of_u + of_t, of_u - of_t);
                     pull.of_omega[lane] = half * width.inverse_c[lane];
                 }
             }
@@ -522,25 +517,24 @@ impl EqSweep {
         }
     }
 
-    /// ∂/∂A of a pack as rows of numbers.
-    fn keep_a_bar(&mut self, k: usize) {
-        let (m, d_out, lanes, row) = (self.m, self.d_out, self.lanes, row_len(self.m));
+    /// ∂/∂A_d of a pack as rows of numbers, a matrix an output, where the first point of the group has the given row.
+    fn keep_a_bar(&self, k: usize, a_bar: &mut [Mat], row: usize) {
+        let (m, d_out, lanes) = (self.m, self.d_out, self.lanes);
         let Pack { first, points, walk, .. } = self.packs[k];
-        for d in 0..d_out {
-            let at = if self.at_once { k * ((1 + self.dim + d_out) * m + PAD) * lanes } else { 0 };
+        let at = if self.at_once { k * ((1 + self.dim + d_out) * m + PAD) * lanes } else { 0 };
+        for (d, a_bar) in a_bar.iter_mut().enumerate() {
             let columns = &self.sums[at + (1 + self.dim + d) * m * lanes..];
-            let out = &mut self.a_bar[(first * d_out + d) * row..];
+            let out = &mut a_bar.as_mut_slice()[(row + first) * m..][..points * m];
             if walk.s == 1 {
-                let job = Turn { from: columns.as_ptr(), m, to: out.as_mut_ptr(), stride: d_out * row };
-                // SAFETY: the sums have room for a vector past the last, and rows of numbers are padded.
+                let job = Turn { from: columns.as_ptr(), m, points, to: out.as_mut_ptr() };
+                // SAFETY: the sums have room for a vector past the last, and there is a row for every point.
                 unsafe { run(job) };
                 continue;
             }
             let rows = &self.row_sums[at + (1 + self.dim + d) * walk.rows() * lanes..];
             let twice_b = &self.b_bars[(2 * k + 1) * d_out * lanes + d * lanes..];
-            for (g, at) in (0..points).map(|g| (g, g * walk.s)) {
-                let (out, twice_b) = (&mut out[g * d_out * row..][..m], twice_b[at]);
-                let own = rows.chunks_exact(lanes);
+            for (out, at) in out.chunks_exact_mut(m).zip((0..).step_by(walk.s)) {
+                let (own, twice_b) = (rows.chunks_exact(lanes), twice_b[at]);
                 for ((out, own), columns) in out.chunks_mut(walk.s).zip(own).zip(columns.chunks(walk.s * lanes)) {
                     for ((out, own), column) in out.iter_mut().zip(&own[at..]).zip(columns.chunks_exact(lanes)) {
                         *out = own + twice_b * column[at..at + walk.s].iter().sum::<f64>();
@@ -669,7 +663,11 @@ mod tests {
             let mut c = vec![Mat::zeros(m, m); d_out];
             let (mut mean_bar, mut var_bar) = (Mat::zeros(n, dim), Mat::zeros(n, dim));
             let mut sums = PsiSums::zeros(m, dim, dim + 1);
-            sweep.backward(&law, (&a, &b), (&psi0_bar, &bar), (&mut mean_bar, &mut var_bar), &mut sums);
+            let mut found_a_bar = vec![Mat::zeros(n + 1, m); d_out];
+            let bars = (&psi0_bar[..], &bar);
+            let a_bars = (&mut found_a_bar[..], 1);
+            sweep.backward(&law, (&a, &b), bars, (&mut mean_bar, &mut var_bar), &mut sums, a_bars);
+            assert!(found_a_bar.iter().all(|a_bar| a_bar.row(0) == vec![0.0; m]), "rows before the first stay");
             sweep.end_block(&mut c);
 
             let mut plain_c = vec![vec![0.0; packed]; d_out];
@@ -702,7 +700,7 @@ mod tests {
                         axpy(slope_bar, a, psi_bar.xi.row_mut(q));
                         axpy(slope_bar, psi.xi.row(q), &mut a_bar);
                     }
-                    assert_all_close("Ā", sweep.a_bar(g, d), &a_bar, Tolerance::Rounding);
+                    assert_all_close("Ā", found_a_bar[d].row(1 + g), &a_bar, Tolerance::Rounding);
                 }
                 let input = InputBar { mean: plain_mean.row_mut(g), var: plain_var.row_mut(g) };
                 law.psi_adjoint(&tables, mean.row(g), var.row(g), &mut psi, &psi_bar, input, &mut plain_sums);
@@ -744,7 +742,8 @@ mod tests {
                 for (mean, var, bar) in block {
                     sweep.forward(&law, &tables, (&a, &b), (mean, var, n), &mut out);
                     let input_bar = (&mut Mat::zeros(n, dim), &mut Mat::zeros(n, dim));
-                    sweep.backward(&law, (&a, &b), (&[0.0; 6], bar), input_bar, &mut sums);
+                    let a_bar = (&mut [Mat::zeros(n, m)][..], 0);
+                    sweep.backward(&law, (&a, &b), (&[0.0; 6], bar), input_bar, &mut sums, a_bar);
                 }
                 sweep.end_block(&mut c);
             }
