@@ -11,6 +11,7 @@ use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::param::Parameters;
 use crate::simd::prefetch;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -245,7 +246,8 @@ impl Pass<'_> {
             for b in (s..rows.len().div_ceil(BLOCK)).step_by(SLOTS) {
                 // What comes next if this thread is alone.
                 fetch_block(x, y, rows, if (b + SLOTS) * BLOCK < rows.len() { b + SLOTS } else { s + 1 });
-                self.block(x, y, &rows[b * BLOCK..rows.len().min((b + 1) * BLOCK)], worker, sums);
+                let block = b * BLOCK..rows.len().min((b + 1) * BLOCK);
+                self.block(x, y, rows, block, worker, sums);
             }
             let (half, k) = if s < middle { (&halves[0], s) } else { (&halves[1], s - middle) };
             half.lock().unwrap_or_else(PoisonError::into_inner).take(k, sums);
@@ -271,8 +273,9 @@ impl Pass<'_> {
         }
     }
 
-    /// One block of points, added to the slot's sums.
-    fn block(&self, x: &Mat, y: &Mat, rows: &[usize], worker: &mut Worker, sums: &mut Sums) {
+    /// A block of the points of a pass, added to the slot's sums.
+    fn block(&self, x: &Mat, y: &Mat, all: &[usize], block: Range<usize>, worker: &mut Worker, sums: &mut Sums) {
+        let rows = &all[block];
         let Worker { known, random, group_size, x: x_block, mean_bar, var_bar, hidden, hidden_bar } = worker;
         let layers = self.model.layers();
         sums.n_points += rows.len();
@@ -291,7 +294,9 @@ impl Pass<'_> {
         let bar = (&*mean_bar, &*var_bar);
         let sums_below = &mut sums.layers[0];
         known.backward(&layers[0], &self.inducing[0], &self.projections[0], x_block, bar, self.wanted, sums_below);
-        random.iter_mut().zip(&mut sums.layers[1..]).for_each(|(tape, sums)| tape.end_block(sums));
+        for ((tape, inducing), sums) in random.iter_mut().zip(&self.inducing[1..]).zip(&mut sums.layers[1..]) {
+            tape.end_block(inducing, all.len(), sums);
+        }
     }
 
     /// A group of points from the first layer's output moments up to log Z and back down to ∂log Z/∂(those moments).

@@ -10,7 +10,7 @@ use crate::gauss::{Moments, MomentsBar};
 use crate::kernel::row_len;
 use crate::linalg::product::{Left, Part, halve_lower, product};
 use crate::linalg::transpose::{add_transpose_into, mirror};
-use crate::linalg::{Mat, less_outer_lower, mul_lower_transposed, mul_vec, sum_lower};
+use crate::linalg::{Mat, less_outer_lower, less_twice_lower, mul_lower_transposed, mul_vec, sum_lower};
 use crate::simd::wide;
 
 /// What propagation needs of N(μ, S) of each output: μ and S − I, and of random inputs A and B; kept and refilled from step
@@ -95,7 +95,7 @@ impl Projection {
     /// Adjoint: from sums over points to ∂F/∂μ, ∂F/∂S and Σ P per output and to Φ = LᵀL̄ of the layer, all into `back`.
     ///
     /// ```text
-    /// μ̄ = L⁻¹ Ā     S̄ = L⁻¹ C̄ L⁻ᵀ     Σ P = L⁻¹ (Σ g̃ g̃ᵀ − 2 C̄) L⁻ᵀ     Φ = −Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)
+    /// μ̄ = Σ g     S̄ = L⁻¹ C̄ L⁻ᵀ     Σ P = Σ g gᵀ − 2 S̄     Φ = −Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)     g = L⁻¹ g̃
     /// ```
     /// where inputs are random; where they are known the sums are these already, as far as they were wanted. All of it is on
     /// the whitened scale: forms of Φ that pass through K⁻¹ are cheaper, and worthless where K is nearly singular. Sums of second
@@ -118,9 +118,17 @@ impl Projection {
                     std::mem::swap(out, &mut outer[d]);
                     mirror(out, Part::Lower);
                 }
-                Second::Random { outer, c } => {
+                Second::Random { outer, whitened: true, c } => {
+                    bar.mean.copy_from_slice(sums.a.row(d));
+                    whiten(inducing, &mut c[d], half, &mut bar.cov);
+                    less_twice_lower(&mut outer[d], &bar.cov);
+                    p.reshape(m, m);
+                    std::mem::swap(p, &mut outer[d]);
+                    mirror(p, Part::Lower);
+                }
+                Second::Random { outer, whitened: false, c } => {
                     mul_vec(l_inv, Part::Lower, sums.a.row(d), &mut bar.mean);
-                    outer[d].add_scaled(-2.0, &c[d]);
+                    less_twice_lower(&mut outer[d], &c[d]);
                     whiten(inducing, &mut outer[d], half, p);
                     whiten(inducing, &mut c[d], half, &mut bar.cov);
                 }

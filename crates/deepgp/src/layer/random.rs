@@ -28,6 +28,8 @@ pub struct RandomTape {
     floored: Vec<bool>,
     /// g̃ of the block's points so far, one matrix (points × M) per output.
     g: Vec<Mat>,
+    /// Working memory for one of these.
+    room: Mat,
     /// Output means, points × D_out.
     pub mean: Mat,
     /// Output variances with noise, points × D_out.
@@ -67,6 +69,7 @@ impl RandomTape {
             bar: Products::zeros(capacity, d_in, d_out, want_xi),
             floored: vec![false; capacity * d_out],
             g: vec![Mat::default(); d_out],
+            room: Mat::default(),
             mean: outputs(),
             var: outputs(),
             mean_bar: outputs(),
@@ -178,15 +181,25 @@ impl RandomTape {
         );
     }
 
-    /// Adds what is taken once for all points of a block, Σ g̃, Σ g̃ g̃ᵀ and C̄ (lower triangles), and forgets them.
-    pub fn end_block(&mut self, sums: &mut LayerSums) {
-        let Second::Random { outer, c } = &mut sums.second else {
+    /// Adds what is taken once for all points of a block of a pass over `n_points`, Σ g, Σ g gᵀ and C̄ (lower triangles), and forgets them.
+    ///
+    /// ```text
+    /// g = L⁻¹ g̃ of every point:  ½ M² multiplications each      L⁻¹ (Σ g̃ g̃ᵀ) L⁻ᵀ afterwards:  ½ M³
+    /// ```
+    pub fn end_block(&mut self, inducing: &Inducing, n_points: usize, sums: &mut LayerSums) {
+        let Second::Random { outer, whitened, c } = &mut sums.second else {
             unreachable!("the sums of a layer above the first are those of random inputs");
         };
         self.group.end_block(c);
         let add = !sums.fresh;
         sums.fresh = false;
+        *whitened = n_points <= inducing.l_inv_t.rows();
         for (d, (g, outer)) in self.g.iter_mut().zip(outer).enumerate().filter(|(_, (g, _))| g.rows() > 0) {
+            if *whitened {
+                let l_inv_t = (&inducing.l_inv_t, Part::Upper);
+                product(&mut self.room, false, Left::plain(g, Part::Full), l_inv_t, Part::Full);
+                std::mem::swap(g, &mut self.room);
+            }
             add_rows(g, sums.a.row_mut(d));
             product(outer, add, Left::transposed(g, Part::Full), (g, Part::Full), Part::Lower);
             g.reset(0, 0);

@@ -32,7 +32,7 @@ impl LayerGrad {
 /// Sums over points for one layer, where a = ∂log Z/∂m and b = ∂log Z/∂v of an output.
 #[derive(Debug, Clone)]
 pub struct LayerSums {
-    /// Σ g̃, one row of M per output: g̃ = ∂log Z/∂A of a point where inputs are random, g = ∂log Z/∂μ where they are known.
+    /// Σ g, one row of M per output: g = ∂log Z/∂μ of a point, or g̃ = ∂log Z/∂A = L g where [`Second`] says so.
     pub a: Mat,
     /// Sums of second order, as far as they are wanted.
     pub second: Second,
@@ -46,7 +46,7 @@ pub struct LayerSums {
     pub floored: usize,
 }
 
-/// Sums of second order: on the whitened scale where inputs are known, on that of kernel values where they are random.
+/// Sums of second order: on the whitened scale where inputs are known, as far as it pays on that of kernel values where they are random.
 #[derive(Debug, Clone)]
 pub enum Second {
     /// Of known inputs.
@@ -60,8 +60,10 @@ pub enum Second {
     },
     /// Of random inputs.
     Random {
-        /// Σ g̃ g̃ᵀ, M × M per output; the lower triangle has meaning.
+        /// Σ g gᵀ or Σ g̃ g̃ᵀ, M × M per output; the lower triangle has meaning.
         outer: Vec<Mat>,
+        /// Whether g was whitened point by point, which takes fewer multiplications where there are fewer points than inducing inputs.
+        whitened: bool,
         /// C̄ = Σ b Ψ₂, M × M per output; the lower triangle has meaning.
         c: Vec<Mat>,
     },
@@ -78,7 +80,7 @@ impl LayerSums {
                 PsiSums::without_pairs(m, layer.dim_in(), layer.kernel.n_params()),
             ),
             Inputs::Random => (
-                Second::Random { outer: squares(), c: squares() },
+                Second::Random { outer: squares(), whitened: false, c: squares() },
                 PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
             ),
         };
@@ -111,8 +113,9 @@ impl LayerSums {
                 add(cross, x);
                 *wanted = *w;
             }
-            (Second::Random { outer, c }, Second::Random { outer: o, c: other }) => {
+            (Second::Random { outer, whitened, c }, Second::Random { outer: o, whitened: w, c: other }) => {
                 add_all(outer, o);
+                *whitened = *w;
                 c.iter_mut().zip(other).for_each(|(c, other)| c.add_scaled(1.0, other));
             }
             _ => unreachable!("blocks of one layer have the same kind of inputs"),

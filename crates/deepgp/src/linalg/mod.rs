@@ -18,7 +18,7 @@ pub use dense::{Op, mul, symmetric_eigen};
 pub use hermite::GaussHermite;
 pub use mat::Mat;
 pub use rows::{add_rows, mul_lower_transposed, mul_symmetric, mul_vec, row_dots};
-pub(crate) use rows::{less_outer_lower, mix_rows, sum_lower};
+pub(crate) use rows::{less_outer_lower, less_twice_lower, mix_rows, sum_lower};
 
 /// Matrices for the tests of products and factorisations.
 #[cfg(test)]

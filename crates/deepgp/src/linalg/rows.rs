@@ -244,7 +244,19 @@ pub(crate) fn less_outer_lower(a: &mut Mat, scale: f64, x: &[f64], y: &[f64]) {
     assert_eq!((m, m, m), (a.cols(), x.len(), y.len()), "sizes must agree");
     let at = a.as_mut_slice().as_mut_ptr();
     // SAFETY: the pointers cover M × M and M numbers, as just checked.
-    unsafe { run(OuterSum { m, of_a: scale, a: at, b: None, of_outer: -1.0, x, y, out: at, stride: m }) }
+    unsafe { run(LowerSum { m, of_a: scale, a: at, b: None, outer: Some((-1.0, x, y)), out: at, stride: m }) }
+}
+
+/// `A ← A − 2B` in the lower triangle of a square matrix; entries near the diagonal of the other half may be written too.
+///
+/// # Panics
+/// If the sizes do not fit.
+pub(crate) fn less_twice_lower(a: &mut Mat, b: &Mat) {
+    let m = a.rows();
+    assert_eq!((m, m, m), (a.cols(), b.rows(), b.cols()), "sizes must agree");
+    let (at, b) = (a.as_mut_slice().as_mut_ptr(), Some((-2.0, b.as_slice().as_ptr())));
+    // SAFETY: the pointers cover M × M numbers, as just checked.
+    unsafe { run(LowerSum { m, of_a: 1.0, a: at, b, outer: None, out: at, stride: m }) }
 }
 
 /// `out = A − B + x xᵀ` in the lower triangle of the first columns of a matrix; entries near the diagonal of the other half may be written
@@ -256,44 +268,45 @@ pub(crate) fn sum_lower(a: &Mat, b: &Mat, x: &[f64], out: &mut Mat) {
     let (m, stride) = (a.rows(), out.cols());
     assert_eq!((m, m, m, m, m), (a.cols(), b.rows(), b.cols(), x.len(), out.rows()), "sizes must agree");
     assert!(m <= stride, "room for the square");
-    let (a, b, out) = (a.as_slice().as_ptr(), Some(b.as_slice().as_ptr()), out.as_mut_slice().as_mut_ptr());
+    let (a, b, out) = (a.as_slice().as_ptr(), Some((-1.0, b.as_slice().as_ptr())), out.as_mut_slice().as_mut_ptr());
     // SAFETY: the pointers cover M × M, M and M × stride numbers, as just checked.
-    unsafe { run(OuterSum { m, of_a: 1.0, a, b, of_outer: 1.0, x, y: x, out, stride }) }
+    unsafe { run(LowerSum { m, of_a: 1.0, a, b, outer: Some((1.0, x, x)), out, stride }) }
 }
 
-/// A multiple of A, less B if there is one, and a multiple of an outer product, in the lower triangle.
-struct OuterSum<'a> {
+/// The sum of multiples of A, of B and of an outer product, as far as there are such, in the lower triangle.
+struct LowerSum<'a> {
     m: usize,
     of_a: f64,
     /// M × M.
     a: *const f64,
     /// M × M.
-    b: Option<*const f64>,
-    of_outer: f64,
-    x: &'a [f64],
-    y: &'a [f64],
+    b: Option<(f64, *const f64)>,
+    outer: Option<(f64, &'a [f64], &'a [f64])>,
     /// Rows of M numbers and more, which may be those of A.
     out: *mut f64,
     stride: usize,
 }
 
-impl Job for OuterSum<'_> {
+impl Job for LowerSum<'_> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let (m, y) = (self.m, self.y.as_ptr());
-        for (i, x) in self.x.iter().enumerate() {
+        let m = self.m;
+        for i in 0..m {
             // SAFETY: passed on to the caller.
             unsafe {
-                let (of_a, x) = (L::splat(self.of_a), L::splat(self.of_outer * x));
+                let (of_a, b) = (L::splat(self.of_a), self.b.map(|(of_b, b)| (L::splat(of_b), b)));
+                let outer = self.outer.map(|(of_outer, x, y)| (L::splat(of_outer * x[i]), y.as_ptr()));
                 for j in (0..=i).step_by(L::N) {
                     let (at, left) = (i * m + j, m - j);
-                    let mut sum = L::mul(x, L::load_some(y.add(j), left));
-                    if let Some(b) = self.b {
-                        sum = L::sub(sum, L::load_some(b.add(at), left));
+                    let mut sum = L::mul(of_a, L::load_some(self.a.add(at), left));
+                    if let Some((of_b, b)) = b {
+                        sum = L::mul_add(of_b, L::load_some(b.add(at), left), sum);
                     }
-                    sum = L::mul_add(of_a, L::load_some(self.a.add(at), left), sum);
+                    if let Some((x, y)) = outer {
+                        sum = L::mul_add(x, L::load_some(y.add(j), left), sum);
+                    }
                     L::store_some(self.out.add(i * self.stride + j), sum, left);
                 }
             }
@@ -414,11 +427,13 @@ mod tests {
                 let (a, b) = (pseudo_random(m, m, 1), pseudo_random(m, m, 2));
                 let (x, y) = (pseudo_random(1, m, 3), pseudo_random(1, m, 4));
                 let (x, y) = (x.row(0), y.row(0));
-                let (mut less, mut sum) = (a.clone(), Mat::zeros(m, m + 3));
+                let (mut less, mut less_twice, mut sum) = (a.clone(), a.clone(), Mat::zeros(m, m + 3));
+                less_twice_lower(&mut less_twice, &b);
                 less_outer_lower(&mut less, -2.0, x, y);
                 sum_lower(&a, &b, x, &mut sum);
                 for (i, j) in (0..m).flat_map(|i| (0..=i).map(move |j| (i, j))) {
                     assert!((less[(i, j)] + 2.0 * a[(i, j)] + x[i] * y[j]).abs() < 1e-15, "{isa:?} {m}");
+                    assert!((less_twice[(i, j)] - a[(i, j)] + 2.0 * b[(i, j)]).abs() < 1e-15, "{isa:?} {m}");
                     let expected = a[(i, j)] - b[(i, j)] + x[i] * x[j];
                     assert!((sum[(i, j)] - expected).abs() < 1e-15, "{isa:?} {m}");
                 }
