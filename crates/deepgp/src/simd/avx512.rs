@@ -42,7 +42,13 @@ impl Lanes for Avx512 {
     }
     #[inline(always)]
     unsafe fn store_part(p: *mut f64, v: __m512d, n: usize) {
-        unsafe { _mm512_mask_storeu_pd(p, (1_u8 << n) - 1, v) }
+        unsafe {
+            match n {
+                2 => _mm_storeu_pd(p, _mm512_castpd512_pd128(v)),
+                4 => _mm256_storeu_pd(p, _mm512_castpd512_pd256(v)),
+                _ => _mm512_mask_storeu_pd(p, (1_u8 << n) - 1, v),
+            }
+        }
     }
     #[inline(always)]
     unsafe fn prefetch(p: *const f64, vectors: usize) {
