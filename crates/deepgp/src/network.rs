@@ -6,6 +6,7 @@ use crate::layer::{Layer, LayerGrad};
 use crate::likelihood::{Likelihood, Observation};
 use crate::linalg::Mat;
 use crate::param::{Block, BlockMut, Parameters};
+use crate::simd::wide;
 use serde::{Deserialize, Serialize};
 
 /// A deep Gaussian process: x → layer 1 → … → layer L → likelihood. With one layer it is a sparse GP.
@@ -191,6 +192,6 @@ impl Gradient {
         }
         flat.extend_from_slice(&self.likelihood);
         model.chain_to_free(flat);
-        flat.iter_mut().for_each(|g| *g *= scale);
+        wide(|| flat.iter_mut().for_each(|g| *g *= scale));
     }
 }

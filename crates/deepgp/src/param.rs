@@ -79,7 +79,10 @@ pub trait Parameters {
 
     /// Appends the unconstrained coordinates to `free`.
     fn read_free(&self, free: &mut Vec<f64>) {
-        self.visit(&mut |Block { domain, values, .. }| free.extend(values.iter().map(|&v| domain.to_free(v))));
+        self.visit(&mut |Block { domain, values, .. }| match domain {
+            Domain::Real => free.extend_from_slice(values),
+            Domain::Positive => free.extend(values.iter().map(|&v| domain.to_free(v))),
+        });
     }
 
     /// Sets the parameters from the front of `free`; returns how many were used.
@@ -89,9 +92,13 @@ pub trait Parameters {
     fn write_free(&mut self, free: &[f64]) -> usize {
         let mut at = 0;
         self.visit_mut(&mut |BlockMut { domain, values, .. }| {
-            for (v, &f) in values.iter_mut().zip(&free[at..]) {
-                if domain.to_free(*v) != f {
-                    *v = domain.to_natural(f);
+            let free = &free[at..][..values.len()];
+            match domain {
+                Domain::Real => values.copy_from_slice(free),
+                Domain::Positive => {
+                    for (v, &f) in values.iter_mut().zip(free).filter(|(v, f)| domain.to_free(**v) != **f) {
+                        *v = domain.to_natural(f);
+                    }
                 }
             }
             at += values.len();
@@ -103,8 +110,8 @@ pub trait Parameters {
     fn chain_to_free(&self, gradient: &mut [f64]) {
         let mut at = 0;
         self.visit(&mut |Block { domain, values, .. }| {
-            for (g, &v) in gradient[at..].iter_mut().zip(values) {
-                *g *= domain.slope(v);
+            if domain != Domain::Real {
+                gradient[at..].iter_mut().zip(values).for_each(|(g, &v)| *g *= domain.slope(v));
             }
             at += values.len();
         });

@@ -43,6 +43,8 @@ pub struct Plain {
     /// B_d as packed weights, a row per output.
     b: Mat,
     psi2_a: Vec<f64>,
+    /// C̄_d of the block's points so far; the lower triangle has meaning.
+    c: Vec<Mat>,
 }
 
 impl Group {
@@ -58,6 +60,7 @@ impl Group {
                     bar: psi,
                     b: Mat::zeros(d_out, tri::packed_len(m)),
                     psi2_a: vec![0.0; m],
+                    c: vec![Mat::zeros(m, m); d_out],
                 }))
             }
         }
@@ -94,9 +97,9 @@ impl Group {
         }
     }
 
-    /// The adjoint of [`Group::forward`]: `bars` are ∂F/∂ψ₀ of every point and ∂F/∂(products). Adds ∂F/∂B to the lower triangles of
-    /// `c`, the kernel's sums to `sums` and ∂F/∂(input moments) to `input_bar`, and sets ∂F/∂A of every point in `a_bar`, a matrix an output,
-    /// from the given row on; `c` is complete after [`Group::end_block`].
+    /// The adjoint of [`Group::forward`]: `bars` are ∂F/∂ψ₀ of every point and ∂F/∂(products). Adds the kernel's sums to `sums` and
+    /// ∂F/∂(input moments) to `input_bar`, and sets ∂F/∂A of every point in `a_bar`, a matrix an output, from the given row on; ∂F/∂B comes
+    /// with [`Group::end_block`].
     #[expect(clippy::too_many_arguments, reason = "the arguments of `forward`, its adjoint, and what receives it")]
     pub fn backward(
         &mut self,
@@ -105,7 +108,6 @@ impl Group {
         weights: (&Mat, &[Mat]),
         input: (&Mat, &Mat, usize),
         bars: (&[f64], &Products),
-        c: &mut [Mat],
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut PsiSums,
         a_bar: (&mut [Mat], usize),
@@ -113,17 +115,26 @@ impl Group {
         match (self, kernel) {
             (Group::Eq(sweep), Kernel::Eq(law)) => sweep.backward(law, weights, bars, input_bar, sums, a_bar),
             (Group::Plain(plain), kernel) => {
-                plain.backward(kernel, tables, weights.0, input, bars, c, input_bar, sums, a_bar);
+                plain.backward(kernel, tables, weights.0, input, bars, input_bar, sums, a_bar);
             }
             (Group::Eq(_), _) => unreachable!("the form was chosen for the kernel"),
         }
     }
 
-    /// Adds what [`Group::backward`] has gathered since the last call.
-    pub fn end_block(&mut self, c: &mut [Mat]) {
+    /// Puts the ∂F/∂B of all points since the last call into the lower triangles of `c`, or adds them to these.
+    pub fn end_block(&mut self, c: &mut [Mat], add: bool) {
         match self {
-            Group::Eq(sweep) => sweep.end_block(c),
-            Group::Plain(_) => {}
+            Group::Eq(sweep) => sweep.end_block(c, add),
+            Group::Plain(plain) => {
+                for (c, own) in c.iter_mut().zip(&mut plain.c) {
+                    if add {
+                        c.add_scaled(1.0, own)
+                    } else {
+                        c.clone_from(own)
+                    }
+                    own.fill_zero();
+                }
+            }
         }
     }
 }
@@ -158,12 +169,11 @@ impl Plain {
         a: &Mat,
         (mean, var, n): (&Mat, &Mat, usize),
         (psi0_bar, products): (&[f64], &Products),
-        c: &mut [Mat],
         input_bar: (&mut Mat, &mut Mat),
         sums: &mut PsiSums,
         (a_bar, first): (&mut [Mat], usize),
     ) {
-        let Self { psi, bar, b, psi2_a } = self;
+        let Self { psi, bar, b, psi2_a, c } = self;
         let d_out = b.rows();
         for (g, psi) in psi[..n].iter_mut().enumerate() {
             bar.psi0 = psi0_bar[g];

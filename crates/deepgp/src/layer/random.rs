@@ -141,9 +141,6 @@ impl RandomTape {
         sums: &mut LayerSums,
     ) {
         let (n, d_out) = (self.n, layer.dim_out);
-        let Second::Random { c, .. } = &mut sums.second else {
-            unreachable!("the sums of a layer above the first are those of random inputs");
-        };
         for bar in [&mut *input_bar.0, &mut *input_bar.1] {
             let cols = bar.cols();
             bar.as_mut_slice()[..n * cols].fill(0.0);
@@ -174,7 +171,6 @@ impl RandomTape {
             (&projection.a, &projection.b),
             (input.0, input.1, n),
             (&self.psi0_bar[..n], &self.bar),
-            c,
             input_bar,
             &mut sums.psi,
             (&mut self.g, first),
@@ -190,9 +186,9 @@ impl RandomTape {
         let Second::Random { outer, whitened, c } = &mut sums.second else {
             unreachable!("the sums of a layer above the first are those of random inputs");
         };
-        self.group.end_block(c);
         let add = !sums.fresh;
         sums.fresh = false;
+        self.group.end_block(c, add);
         *whitened = n_points <= inducing.l_inv_t.rows();
         for (d, (g, outer)) in self.g.iter_mut().zip(outer).enumerate().filter(|(_, (g, _))| g.rows() > 0) {
             if *whitened {

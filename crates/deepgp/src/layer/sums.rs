@@ -91,9 +91,6 @@ impl LayerSums {
     pub fn clear(&mut self) {
         self.a.fill_zero();
         self.fresh = true;
-        if let Second::Random { c, .. } = &mut self.second {
-            c.iter_mut().for_each(Mat::fill_zero);
-        }
         self.psi.clear();
         self.noise_var = 0.0;
         self.floored = 0;
@@ -116,7 +113,7 @@ impl LayerSums {
             (Second::Random { outer, whitened, c }, Second::Random { outer: o, whitened: w, c: other }) => {
                 add_all(outer, o);
                 *whitened = *w;
-                c.iter_mut().zip(other).for_each(|(c, other)| c.add_scaled(1.0, other));
+                add_all(c, other);
             }
             _ => unreachable!("blocks of one layer have the same kind of inputs"),
         }

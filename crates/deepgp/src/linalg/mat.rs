@@ -149,12 +149,10 @@ impl Mat {
     /// # Panics
     /// If an index is not a row of `source`.
     pub fn gather_rows(&mut self, source: &Mat, indices: &[usize]) {
-        self.data.truncate(0);
-        self.data.reserve(area(indices.len(), source.cols));
-        for &i in indices {
-            self.data.extend_from_slice(source.row(i));
+        self.reshape(indices.len(), source.cols);
+        for (row, &i) in self.data.chunks_exact_mut(source.cols.max(1)).zip(indices) {
+            row.copy_from_slice(source.row(i));
         }
-        (self.rows, self.cols) = (indices.len(), source.cols);
     }
 
     /// Takes the rows named by `rows` out, in that order; the others close up in place. Beside the rows taken out it needs
@@ -207,7 +205,7 @@ impl Mat {
     /// If there are rows of another width.
     pub fn extend_rows(&mut self, rows: usize, cols: usize) {
         assert!(self.rows == 0 || self.cols == cols, "{cols} columns beside {}", self.cols);
-        self.data.extend_to(area(self.rows + rows, cols));
+        self.data.lengthen(area(self.rows + rows, cols));
         (self.rows, self.cols) = (self.rows + rows, cols);
     }
 

@@ -70,7 +70,7 @@ impl Aligned {
     }
 
     /// Makes it at least `len` numbers long; what is new has no meaning.
-    fn lengthen(&mut self, len: usize) {
+    pub(crate) fn lengthen(&mut self, len: usize) {
         if self.start + len > self.memory.len() {
             self.reserve(len.max(2 * self.len));
         }

@@ -285,9 +285,10 @@ impl Job for Turn {
     }
 }
 
-/// Adds numbers in the order of a walk, S a vector, to the lower triangle of a matrix; those on the diagonal twice.
+/// Puts numbers in the order of a walk, S a vector, into the lower triangle of a matrix, or adds them to it; those on the diagonal twice.
 pub(super) struct Scatter {
     pub walk: Walk,
+    pub add: bool,
     pub from: *const f64,
     /// M × M.
     pub to: *mut f64,
@@ -296,6 +297,12 @@ pub(super) struct Scatter {
 impl Scatter {
     #[inline(always)]
     unsafe fn scatter<L: Lanes, const S: usize>(&self) {
+        // SAFETY: passed on to the caller.
+        unsafe { if self.add { self.all::<L, S, true>() } else { self.all::<L, S, false>() } }
+    }
+
+    #[inline(always)]
+    unsafe fn all<L: Lanes, const S: usize, const ADD: bool>(&self) {
         let (m, height, mut from) = (self.walk.m, ROWS * S, self.from);
         for first in (0..m).step_by(height) {
             // Columns that meet the diagonal have fewer rows.
@@ -304,14 +311,14 @@ impl Scatter {
             // SAFETY: passed on to the caller.
             unsafe {
                 for j in first..corner {
-                    self.add::<L>(j, first, from, j - first + 1);
+                    self.some::<L, ADD>(j, first, from, j - first + 1);
                     from = from.add(of_column(j));
                 }
                 for j in corner..m {
-                    self.add::<L>(j, first, from, height);
+                    self.some::<L, ADD>(j, first, from, height);
                     from = from.add(height);
                 }
-                // By now what was added is in the cache: to read it at once would be to wait for it.
+                // By now what was stored is in the cache: to read it at once would be to wait for it.
                 for j in first..corner {
                     *self.to.add(j * m + j) += *diagonal.add(j - first);
                     diagonal = diagonal.add(of_column(j));
@@ -320,14 +327,15 @@ impl Scatter {
         }
     }
 
-    /// Adds `n` numbers to row j of the matrix from entry `first` on.
+    /// `n` numbers of row j of the matrix from entry `first` on.
     #[inline(always)]
-    unsafe fn add<L: Lanes>(&self, j: usize, first: usize, from: *const f64, n: usize) {
+    unsafe fn some<L: Lanes, const ADD: bool>(&self, j: usize, first: usize, from: *const f64, n: usize) {
         // SAFETY: passed on to the caller.
         unsafe {
             let to = self.to.add(j * self.walk.m + first);
             for k in (0..n).step_by(L::N) {
-                let sum = L::add(L::load_some(to.add(k), n - k), L::load_some(from.add(k), n - k));
+                let numbers = L::load_some(from.add(k), n - k);
+                let sum = if ADD { L::add(L::load_some(to.add(k), n - k), numbers) } else { numbers };
                 L::store_some(to.add(k), sum, n - k);
             }
         }

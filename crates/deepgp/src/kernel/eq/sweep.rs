@@ -573,13 +573,15 @@ impl EqSweep {
         }
     }
 
-    /// Adds the C̄_d of a block of groups to the lower triangles of `c`, and forgets them.
-    pub fn end_block(&mut self, c: &mut [Mat]) {
-        for (walk, gathered) in &mut self.gathered {
+    /// Puts the C̄_d of a block of groups into the lower triangles of `c`, or adds them to these, and forgets them.
+    pub fn end_block(&mut self, c: &mut [Mat], add: bool) {
+        assert!(!self.gathered.is_empty(), "a block has points");
+        for (k, (walk, gathered)) in self.gathered.iter_mut().enumerate() {
             let stride = gathered.len() / self.d_out;
             for (c, gathered) in c.iter_mut().zip(gathered.chunks_exact(stride)) {
                 assert_eq!((c.rows(), c.cols()), (self.m, self.m), "sums of this layer");
-                let job = Scatter { walk: *walk, from: gathered.as_ptr(), to: c.as_mut_slice().as_mut_ptr() };
+                let (from, to) = (gathered.as_ptr(), c.as_mut_slice().as_mut_ptr());
+                let job = Scatter { walk: *walk, add: add || k > 0, from, to };
                 // SAFETY: there are numbers for all of the walk, and M × M sums.
                 unsafe { run(job) };
             }
@@ -660,7 +662,7 @@ mod tests {
             let mut products = Products::zeros(n, dim, d_out, xi);
             sweep.forward(&law, &tables, (&a, &b), (&mean, &var, n), &mut products);
             assert_eq!(sweep.packs[0].vanishes, narrow < 1.0, "M = {m}");
-            let mut c = vec![Mat::zeros(m, m); d_out];
+            let mut c = vec![Mat::from_fn(m, m, |i, j| if j <= i { f64::NAN } else { 0.0 }); d_out];
             let (mut mean_bar, mut var_bar) = (Mat::zeros(n, dim), Mat::zeros(n, dim));
             let mut sums = PsiSums::zeros(m, dim, dim + 1);
             let mut found_a_bar = vec![Mat::zeros(n + 1, m); d_out];
@@ -668,7 +670,7 @@ mod tests {
             let a_bars = (&mut found_a_bar[..], 1);
             sweep.backward(&law, (&a, &b), bars, (&mut mean_bar, &mut var_bar), &mut sums, a_bars);
             assert!(found_a_bar.iter().all(|a_bar| a_bar.row(0) == vec![0.0; m]), "rows before the first stay");
-            sweep.end_block(&mut c);
+            sweep.end_block(&mut c, false);
 
             let mut plain_c = vec![vec![0.0; packed]; d_out];
             let (mut plain_mean, mut plain_var) = (Mat::zeros(n, dim), Mat::zeros(n, dim));
@@ -745,7 +747,7 @@ mod tests {
                     let a_bar = (&mut [Mat::zeros(n, m)][..], 0);
                     sweep.backward(&law, (&a, &b), (&[0.0; 6], bar), input_bar, &mut sums, a_bar);
                 }
-                sweep.end_block(&mut c);
+                sweep.end_block(&mut c, true);
             }
             let mut grad = KernelGrad::zeros(m, dim, dim + 1);
             law.finish(&tables, &sums, &mut grad);
