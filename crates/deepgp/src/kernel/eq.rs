@@ -25,8 +25,8 @@ use crate::linalg::product::{Left, Part, product};
 use crate::linalg::transpose::{mirror, symmetrise, transpose_rows_into};
 use crate::linalg::{Mat, sum};
 use crate::param::{Block, BlockMut, Parameters};
-use crate::simd::{exp_in_place, multiply, run, wide};
-use distances::{Gram, PairDistances, pull, see_from, weigh};
+use crate::simd::{exp_in_place, multiply, run};
+use distances::{Gram, PairDistances, add_squares, pull, see_from, weigh};
 use known::known;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{LN_2, LOG2_E};
@@ -110,11 +110,7 @@ impl Law for Eq {
         see_from(tables.z.row(0), x, seen);
         weigh(k_bar, k, row_sums);
         product(moment, true, Left::transposed(k_bar, Part::Full), (seen, Part::Full), Part::Full);
-        wide(|| {
-            for (seen, u) in seen.as_slice().chunks_exact(dim + 1).zip(row_sums.iter()) {
-                squares.iter_mut().zip(seen).for_each(|(square, x)| *square += u * x * x);
-            }
-        });
+        add_squares(seen, row_sums, squares);
     }
 
     fn cross_adjoint(

@@ -44,14 +44,18 @@ impl Jitter {
 /// Σ log x_i of positive numbers. Logarithms are dear, so one is taken for many of them where none is so far from 1 that their product
 /// could overflow or lose digits.
 pub(crate) fn sum_of_logs(x: &[f64]) -> f64 {
-    const MANY: usize = 25;
+    const MANY: usize = 24;
     const NEAR: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
     let of_some = |some: &[f64]| {
-        if some.iter().all(|x| NEAR.contains(x)) {
-            some.iter().product::<f64>().ln()
-        } else {
-            some.iter().map(|x| x.ln()).sum()
+        if !some.iter().fold(true, |all, x| all & NEAR.contains(x)) {
+            return some.iter().map(|x| x.ln()).sum();
         }
+        // Four products at a time, since each factor waits for the last.
+        let (mut products, rest) = ([1.0; 4], some.chunks_exact(4).remainder());
+        for four in some.chunks_exact(4) {
+            products.iter_mut().zip(four).for_each(|(product, x)| *product *= x);
+        }
+        products.iter().chain(rest).product::<f64>().ln()
     };
     x.chunks(MANY).map(of_some).sum()
 }

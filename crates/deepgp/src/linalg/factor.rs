@@ -4,7 +4,7 @@
 use super::Mat;
 use super::product::{Mode, Part, Product};
 use super::tile::{Strided, accumulate, column_tiles, combine, store, zeros};
-use crate::simd::{Job, Lanes, PAD, find, run, wide};
+use crate::simd::{Job, Lanes, PAD, run, wide};
 use std::ops::Range;
 
 /// Rows of a tile of a factorisation.
@@ -66,10 +66,9 @@ pub fn cholesky_solving(
         let end = panel.end;
         // SAFETY: the pointers cover M rows and M numbers; the product reads the panel and writes rows below it.
         unsafe {
-            run(Factor { source, a, stride, inv_diag: inv_diag.as_mut_ptr(), columns, panel: panel.clone() });
-            // After a pivot that is not positive and finite whatever follows has no meaning, but nothing else happens: one look will do.
-            if let Some(failed) = find(&inv_diag[panel.clone()], |inv| !(inv > 0.0 && inv < f64::INFINITY)) {
-                return Err(panel.start + failed);
+            let job = Factor { source, a, stride, inv_diag: inv_diag.as_mut_ptr(), columns, panel: panel.clone() };
+            if !run(job) {
+                return Err(inv_diag.iter().position(|inv| !is_pivot(*inv)).unwrap_or(panel.start));
             }
             source = Source { k: a, stride, columns, scale: 1.0, shift: 0.0, right: None };
             // A −= Uᵀ U for the rows below.
@@ -93,6 +92,12 @@ pub fn cholesky_solving(
         x.iter_mut().enumerate().for_each(|(i, x)| *x = u[(i, m)]);
     }
     Ok(())
+}
+
+/// Whether 1/U_ii is that of a pivot which is positive and finite.
+#[inline(always)]
+fn is_pivot(inv: f64) -> bool {
+    inv > 0.0 && inv < f64::INFINITY
 }
 
 /// Numbers in a row of U, which has room for one more column: whole cache lines, but not pages, whose beginnings would compete for the
@@ -289,11 +294,12 @@ struct Factor {
 }
 
 impl Job for Factor {
-    type Output = ();
+    /// Whether all pivots are positive and finite.
+    type Output = bool;
 
     /// Row block I of U: U_I = U_II⁻ᵀ (A_I − Σ_{k<I} U_kIᵀ U_k), columns from I on, k in the panel.
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
+    unsafe fn run<L: Lanes>(self) -> bool {
         let Factor { source, a, stride, inv_diag, columns, panel } = self;
         for i in panel.clone().step_by(ROWS) {
             let height = ROWS.min(panel.end - i);
@@ -320,6 +326,9 @@ impl Job for Factor {
                 with_tile!(height, vectors, tile!());
             }
         }
+        // After a pivot that is not whatever follows has no meaning, but nothing else happens: one look will do.
+        // SAFETY: as above.
+        panel.fold(true, |all, i| all & is_pivot(unsafe { *inv_diag.add(i) }))
     }
 }
 

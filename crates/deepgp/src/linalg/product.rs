@@ -183,7 +183,10 @@ impl Product {
     /// # Safety
     /// The pointers must cover what `size` and the strides say.
     pub unsafe fn run(self) {
-        let (_, cols, inner) = self.size;
+        let (rows, cols, inner) = self.size;
+        if rows == 0 || cols == 0 {
+            return;
+        }
         // SAFETY: passed on to the caller; there is room for the copies.
         unsafe {
             if cols * inner <= RESIDENT {

@@ -235,3 +235,40 @@ impl Job for Pull<'_> {
         }
     }
 }
+/// `squares_q += Σ_n u_n x_nq²` for the first columns of X, as many as there are squares.
+///
+/// # Panics
+/// If there are fewer columns, or the numbers of rows differ.
+pub(super) fn add_squares(x: &Mat, u: &[f64], squares: &mut [f64]) {
+    assert!(squares.len() <= x.cols() && u.len() == x.rows(), "sizes must agree");
+    // SAFETY: there are as many rows as weights, and a column for each of the squares.
+    unsafe { run(Squares { x: x.as_slice().as_ptr(), stride: x.cols(), u, squares }) }
+}
+
+struct Squares<'a> {
+    x: *const f64,
+    stride: usize,
+    u: &'a [f64],
+    squares: &'a mut [f64],
+}
+
+impl Job for Squares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        for (q, squares) in (0..).step_by(L::N).zip(self.squares.chunks_mut(L::N)) {
+            let n = squares.len();
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let mut sum = L::load_some(squares.as_ptr(), n);
+                for (row, u) in self.u.iter().enumerate() {
+                    let x = L::load_some(self.x.add(row * self.stride + q), n);
+                    sum = L::mul_add(L::mul(L::splat(*u), x), x, sum);
+                }
+                L::store_some(squares.as_mut_ptr(), sum, n);
+            }
+        }
+    }
+}
+
