@@ -90,14 +90,24 @@ pub trait Parameters {
     /// A parameter that is at its coordinate already stays as it is: there and back again through a logarithm would move
     /// its last bit, or move it into the clamped range.
     fn write_free(&mut self, free: &[f64]) -> usize {
+        let mut before = Vec::new();
+        self.read_free(&mut before);
+        self.move_free(&before, free)
+    }
+
+    /// The same for a caller who knows the coordinates `before`, as [`Parameters::read_free`] gives them.
+    fn move_free(&mut self, before: &[f64], free: &[f64]) -> usize {
         let mut at = 0;
         self.visit_mut(&mut |BlockMut { domain, values, .. }| {
-            let free = &free[at..][..values.len()];
+            let range = at..at + values.len();
+            let (before, free) = (&before[range.clone()], &free[range]);
             match domain {
                 Domain::Real => values.copy_from_slice(free),
                 Domain::Positive => {
-                    for (v, &f) in values.iter_mut().zip(free).filter(|(v, f)| domain.to_free(**v) != **f) {
-                        *v = domain.to_natural(f);
+                    for ((v, before), &free) in values.iter_mut().zip(before).zip(free) {
+                        if *before != free {
+                            *v = domain.to_natural(free);
+                        }
                     }
                 }
             }

@@ -340,7 +340,9 @@ impl<'a> Trainer<'a> {
     fn accept(&mut self, mut step: Step, theta: &mut [f64], rate: f64) -> f64 {
         self.fixed.iter().for_each(|&i| step.gradient[i] = 0.0);
         self.adam.step(theta, &step.gradient, rate);
-        self.set_theta(theta);
+        // The last good place is where this step began.
+        let used = self.model.move_free(&self.last_good, theta);
+        self.state.write_free(&theta[used..]);
         self.rejections = 0;
         self.learning_scale = (1.05 * self.learning_scale).min(1.0);
         let energy = step.energy;

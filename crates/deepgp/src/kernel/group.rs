@@ -71,12 +71,12 @@ impl Group {
         matches!(self, Group::Eq(_)) == matches!(kernel, Kernel::Eq(_))
     }
 
-    /// ψ₀ of point `g`.
-    pub fn psi0(&self, kernel: &Kernel, g: usize) -> f64 {
-        match (self, kernel) {
-            (Group::Plain(plain), _) => plain.psi[g].psi0,
+    /// ψ₀ of the first points, as many as `out` has numbers.
+    pub fn psi0(&self, kernel: &Kernel, out: &mut [f64]) {
+        match self {
+            Group::Plain(plain) => out.iter_mut().zip(&plain.psi).for_each(|(out, psi)| *out = psi.psi0),
             // A radial law: k(x, x) is the signal variance wherever x is.
-            (Group::Eq(_), kernel) => kernel.diag(&[]),
+            Group::Eq(_) => out.fill(kernel.diag(&[])),
         }
     }
 

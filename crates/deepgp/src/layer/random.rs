@@ -21,8 +21,9 @@ pub struct RandomTape {
     want_adjoint: bool,
     /// ψ₀, ψ₁, ξ, Ψ₂ of the points.
     group: Group,
-    /// m_f = ψ₁A, ⟨B, Ψ₂⟩ and ξ_q A of the points, and ∂F/∂ψ₀ and ∂F/∂(these).
+    /// m_f = ψ₁A, ⟨B, Ψ₂⟩ and ξ_q A of the points; ψ₀, and ∂F/∂(all of these).
     products: Products,
+    psi0: Vec<f64>,
     psi0_bar: Vec<f64>,
     bar: Products,
     floored: Vec<bool>,
@@ -65,6 +66,7 @@ impl RandomTape {
             want_adjoint,
             group: Group::new(&layer.kernel, capacity, m, d_out, (want_xi, want_adjoint)),
             products: Products::zeros(capacity, d_in, d_out, want_xi),
+            psi0: vec![0.0; capacity],
             psi0_bar: vec![0.0; capacity],
             bar: Products::zeros(capacity, d_in, d_out, want_xi),
             floored: vec![false; capacity * d_out],
@@ -95,33 +97,42 @@ impl RandomTape {
         self.n = n;
         let weights = (&projection.a, &projection.b[..]);
         self.group.forward(&layer.kernel, &inducing.tables, weights, (mean, var, n), &mut self.products);
-        for g in 0..n {
-            self.moments(layer, (mean.row(g), var.row(g)), g);
+        self.group.psi0(&layer.kernel, &mut self.psi0[..n]);
+        self.moments(layer, input);
+    }
+
+    /// The output moments of all points from their expectations.
+    fn moments(&mut self, layer: &Layer, input: (&Mat, &Mat)) {
+        let (d_out, all) = (layer.dim_out, self.n * layer.dim_out);
+        let (means, vars) = (&mut self.mean.as_mut_slice()[..all], &mut self.var.as_mut_slice()[..all]);
+        // m_f = ψ₁ A,   v_f = ψ₀ + ⟨B, Ψ₂⟩ − m_f²
+        means.copy_from_slice(&self.products.mean.as_slice()[..all]);
+        vars.copy_from_slice(&self.products.quadratic.as_slice()[..all]);
+        for ((v, m), psi0) in vars.chunks_exact_mut(d_out).zip(means.chunks_exact(d_out)).zip(&self.psi0) {
+            v.iter_mut().zip(m).for_each(|(v, m)| *v += psi0 - m * m);
+        }
+        if let Some(w) = layer.mean.weights() {
+            self.add_linear_mean(w, input);
+        }
+        let vars = self.var.as_mut_slice().chunks_exact_mut(d_out);
+        for ((v, held), psi0) in vars.zip(self.floored.chunks_exact_mut(d_out)).zip(&self.psi0[..self.n]) {
+            let floor = VARIANCE_FLOOR * psi0;
+            for (v, held) in v.iter_mut().zip(held) {
+                // Written so that NaN stays NaN.
+                *held = *v < floor;
+                *v = if *held { floor } else { *v } + layer.noise_var;
+            }
         }
     }
 
-    /// The output moments of point `g` from its expectations.
-    fn moments(&mut self, layer: &Layer, (mean, var): (&[f64], &[f64]), g: usize) {
-        let (psi0, d_out) = (self.group.psi0(&layer.kernel, g), layer.dim_out);
-        for d in 0..d_out {
-            // m_f = ψ₁ A,   v_f = ψ₀ + ⟨B, Ψ₂⟩ − m_f²
-            let mut m = self.products.mean[(g, d)];
-            let mut v = psi0 + self.products.quadratic[(g, d)] - m * m;
-            if let Some(w) = layer.mean.weights() {
-                for q in 0..layer.dim_in() {
-                    let w_q = w[(q, d)];
-                    if w_q != 0.0 {
-                        m += w_q * mean[q];
-                        v += w_q * (w_q * var[q] + 2.0 * self.products.slope[(g, q * d_out + d)]);
-                    }
-                }
+    /// What h ↦ Wᵀh adds to the moments of all points.
+    fn add_linear_mean(&mut self, w: &Mat, (mean, var): (&Mat, &Mat)) {
+        for (g, d) in (0..self.n).flat_map(|g| (0..w.cols()).map(move |d| (g, d))) {
+            for q in (0..w.rows()).filter(|q| w[(*q, d)] != 0.0) {
+                let w_q = w[(q, d)];
+                self.mean[(g, d)] += w_q * mean[(g, q)];
+                self.var[(g, d)] += w_q * (w_q * var[(g, q)] + 2.0 * self.products.slope[(g, q * w.cols() + d)]);
             }
-            let floor = VARIANCE_FLOOR * psi0;
-            // Written so that NaN stays NaN.
-            let below = v < floor;
-            self.floored[g * d_out + d] = below;
-            self.mean[(g, d)] = m;
-            self.var[(g, d)] = if below { floor } else { v } + layer.noise_var;
         }
     }
 
@@ -147,18 +158,20 @@ impl RandomTape {
         }
         sums.noise_var += sum(&self.var_bar.as_slice()[..n * d_out]);
         sums.floored += self.floored[..n * d_out].iter().filter(|held| **held).count();
-        for g in 0..n {
-            self.psi0_bar[g] = 0.0;
-            for d in 0..d_out {
-                let b = if self.floored[g * d_out + d] { 0.0 } else { self.var_bar[(g, d)] };
-                self.psi0_bar[g] += b;
-                self.bar.quadratic[(g, d)] = b;
-                self.bar.mean[(g, d)] = self.mean_bar[(g, d)] - 2.0 * b * self.products.mean[(g, d)];
-                let Some(w) = layer.mean.weights() else { continue };
+        let (a, m_f) = (self.mean_bar.as_slice(), self.products.mean.as_slice());
+        let (m_f_bar, b) = (self.bar.mean.as_mut_slice(), self.bar.quadratic.as_mut_slice());
+        for i in 0..n * d_out {
+            b[i] = if self.floored[i] { 0.0 } else { self.var_bar.as_slice()[i] };
+            m_f_bar[i] = a[i] - 2.0 * b[i] * m_f[i];
+        }
+        self.psi0_bar.iter_mut().zip(b.chunks_exact(d_out)).for_each(|(bar, b)| *bar = b.iter().sum());
+        if let Some(w) = layer.mean.weights() {
+            for (g, d) in (0..n).flat_map(|g| (0..d_out).map(move |d| (g, d))) {
+                let (a, b) = (self.mean_bar[(g, d)], self.bar.quadratic[(g, d)]);
                 for q in 0..layer.dim_in() {
                     let w_q = w[(q, d)];
                     self.bar.slope[(g, q * d_out + d)] = 2.0 * b * w_q;
-                    input_bar.0[(g, q)] += w_q * self.mean_bar[(g, d)];
+                    input_bar.0[(g, q)] += w_q * a;
                     input_bar.1[(g, q)] += w_q * w_q * b;
                 }
             }

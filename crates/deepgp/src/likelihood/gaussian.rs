@@ -7,8 +7,9 @@
 
 use super::{Observation, Tilted, assert_power};
 use crate::error::{Result, expect_positive};
-use crate::linalg::Mat;
+use crate::linalg::{Mat, sum, sum_of_logs};
 use crate::param::{Block, BlockMut, Domain, Parameters};
+use crate::simd::wide;
 use crate::special::{LN_2PI, ln_1p, normal_log_density};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -37,26 +38,60 @@ struct Noise {
     log_scale: f64,
 }
 
+/// log Z without its logarithms, which are dear, and its derivatives.
+#[derive(Clone, Copy, Default)]
+struct Parts {
+    /// αv/σ².
+    growth: f64,
+    /// αe²/(σ² + αv).
+    square: f64,
+    mean: f64,
+    var: f64,
+    /// ∂/∂σ².
+    noise: f64,
+}
+
 impl Noise {
     fn new(s2: f64, alpha: f64) -> Self {
         Self { s2, inv_s2: 1.0 / s2, alpha, log_scale: alpha * (LN_2PI + s2.ln()) }
     }
 
-    /// log Z with its derivatives, the last in σ².
-    #[inline]
-    fn tilt(&self, m: f64, v: f64, y: f64) -> (Tilted, f64) {
-        let Self { s2, inv_s2, alpha, log_scale } = *self;
+    #[inline(always)]
+    fn parts(&self, m: f64, v: f64, y: f64) -> Parts {
+        let Self { s2, inv_s2, alpha, .. } = *self;
         // c = αw = σ² + αv
         let (e, c) = (y - m, s2 + alpha * v);
         let inv_c = 1.0 / c;
         // ∂/∂m = e/w,   ∂/∂v = ½(e²/w² − 1/w),   ∂/∂σ² = ½(1 − α)/σ² + (∂/∂v)/α
         let mean = alpha * e * inv_c;
         let var = 0.5 * (mean * mean - alpha * inv_c);
-        let log_z = -0.5 * (log_scale + ln_1p(alpha * v * inv_s2) + mean * e);
         // (1 − α)/σ² − 1/(σ² + αv), on one denominator so that α → 0 does not cancel
         let trace = alpha * (v - c) * inv_s2 * inv_c;
-        (Tilted { log_z, mean, var }, 0.5 * (trace + mean * e * inv_c))
+        Parts { growth: alpha * v * inv_s2, square: mean * e, mean, var, noise: 0.5 * (trace + mean * e * inv_c) }
     }
+
+    /// Σ log Z of `n` points from Σ log(1 + αv/σ²) and Σ αe²/(σ² + αv).
+    fn log_z(&self, n: usize, log_growth: f64, square: f64) -> f64 {
+        -0.5 * (n as f64 * self.log_scale + log_growth + square)
+    }
+}
+
+/// Points that are taken together.
+const TOGETHER: usize = 16;
+
+/// Σ log(1 + x_i) of numbers that are not negative: the logarithm of a product, where rounding it by a few ulp of 1 does not matter.
+fn sum_of_ln_1p(x: &[f64]) -> f64 {
+    const LARGE: f64 = 0.1;
+    if x.iter().sum::<f64>() < LARGE {
+        return x.iter().map(|x| ln_1p(*x)).sum();
+    }
+    let mut terms = [1.0; TOGETHER];
+    x.chunks(TOGETHER)
+        .map(|x| {
+            terms.iter_mut().zip(x).for_each(|(term, x)| *term = 1.0 + x);
+            sum_of_logs(&terms[..x.len()])
+        })
+        .sum()
 }
 
 impl Parameters for Gaussian {
@@ -79,14 +114,15 @@ impl Observation for Gaussian {
     }
 
     fn tilt(&self, d: usize, m: f64, v: f64, y: f64, alpha: f64, params: Option<&mut [f64]>) -> Tilted {
-        let (tilted, noise_bar) = Noise::new(self.noise_var[d], alpha).tilt(m, v, y);
+        let noise = Noise::new(self.noise_var[d], alpha);
+        let Parts { growth, square, mean, var, noise: noise_bar } = noise.parts(m, v, y);
         if let Some(params) = params {
             params[d] += noise_bar;
         }
-        tilted
+        Tilted { log_z: noise.log_z(1, ln_1p(growth), square), mean, var }
     }
 
-    /// What depends on an output's noise alone is computed once.
+    /// Some points at a time, so that vectors serve them and what depends on the noise alone is computed once.
     fn log_z_sum(
         &self,
         (mean, var): (&Mat, &Mat),
@@ -99,11 +135,24 @@ impl Observation for Gaussian {
         let mut log_z = 0.0;
         for (d, (s2, param)) in self.noise_var.iter().zip(params).enumerate() {
             let noise = Noise::new(*s2, alpha);
-            for (g, row) in rows.iter().enumerate() {
-                let (tilted, noise_bar) = noise.tilt(mean[(g, d)], var[(g, d)], y[(*row, d)]);
-                (mean_bar[(g, d)], var_bar[(g, d)]) = (tilted.mean, tilted.var);
-                *param += noise_bar;
-                log_z += tilted.log_z;
+            for (some, rows) in (0..).step_by(TOGETHER).zip(rows.chunks(TOGETHER)) {
+                let (mut m, mut v, mut targets) = ([0.0; TOGETHER], [0.0; TOGETHER], [0.0; TOGETHER]);
+                for (g, row) in rows.iter().enumerate() {
+                    (m[g], v[g], targets[g]) = (mean[(some + g, d)], var[(some + g, d)], y[(*row, d)]);
+                }
+                let (mut growth, mut square, mut noise_bar) = ([0.0; TOGETHER], [0.0; TOGETHER], [0.0; TOGETHER]);
+                wide(|| {
+                    for g in 0..TOGETHER {
+                        let parts = noise.parts(m[g], v[g], targets[g]);
+                        (growth[g], square[g], noise_bar[g]) = (parts.growth, parts.square, parts.noise);
+                        (m[g], v[g]) = (parts.mean, parts.var);
+                    }
+                });
+                for g in 0..rows.len() {
+                    (mean_bar[(some + g, d)], var_bar[(some + g, d)]) = (m[g], v[g]);
+                }
+                *param += sum(&noise_bar[..rows.len()]);
+                log_z += noise.log_z(rows.len(), sum_of_ln_1p(&growth[..rows.len()]), sum(&square[..rows.len()]));
             }
         }
         log_z

@@ -271,4 +271,3 @@ impl Job for Squares<'_> {
         }
     }
 }
-
