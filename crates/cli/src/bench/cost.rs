@@ -24,26 +24,29 @@ impl Shape {
         b * m + (layers - 1.0) * b * (triangle + m) + layers * triangle
     }
 
-    /// Flops of one first-order SEP step with its hyperparameter gradient.
+    /// Flops of one first-order SEP step with its hyperparameter gradient, for layers with D inputs and E outputs.
     ///
     /// ```text
-    /// per layer               8/3 M³        factor, inverse and adjoint of K_zz
-    /// per output              6 M³          cavity, its projection, their adjoint, the site, two definiteness checks
-    /// per point, known input  4 M² E + M (5 D + 10 E)
-    /// per point, random       ½ M² (6 D + 12 E + 6) + 10 M (D + E)
+    /// layer, known     5/3 M³ + M² (3½ D + 2)               K_zz: distances, factor, inverse, adjoint
+    ///   output         4/3 M³                               cavity: factor, inverse, S; the new factor's definiteness
+    ///   point          3 M² (1 + E) + M (5 D + 8 E)         t, (S − I) t, Σ P, Σ t̄ tᵀ, k̄; distances, dots, moments of k̄
+    /// layer, random    2 M³ + M² (5 D + 2)                  the same and K⁻¹
+    ///   output         4 M³ + min(B, M) M²                  cavity as above; E, EᵀE; S̄, Φ; g of every point or of their sum
+    ///   point          ½ M² (6 D + 8 E + 5) + 10 M (D + E)  exponents, F, their products with 1, w and A, C̄, Σ g gᵀ; the rest
     /// ```
-    /// for a layer with D inputs and E outputs.
     pub fn flops(&self) -> f64 {
         let (m, b) = (self.inducing as f64, self.batch as f64);
+        let (m2, m3) = (m * m, m * m * m);
         let mut total = 0.0;
         for (l, pair) in self.widths.windows(2).enumerate() {
             let (d, e) = (pair[0] as f64, pair[1] as f64);
-            total += m.powi(3) * (8.0 / 3.0 + 6.0 * e);
-            total += b * if l == 0 {
-                4.0 * m * m * e + m * (5.0 * d + 10.0 * e)
+            let (layer, output, point) = if l == 0 {
+                (5.0 / 3.0 * m3 + m2 * (3.5 * d + 2.0), 4.0 / 3.0 * m3, 3.0 * m2 * (1.0 + e) + m * (5.0 * d + 8.0 * e))
             } else {
-                0.5 * m * m * (6.0 * d + 12.0 * e + 6.0) + 10.0 * m * (d + e)
+                let point = 0.5 * m2 * (6.0 * d + 8.0 * e + 5.0) + 10.0 * m * (d + e);
+                (2.0 * m3 + m2 * (5.0 * d + 2.0), 4.0 * m3 + b.min(m) * m2, point)
             };
+            total += layer + e * output + b * point;
         }
         total
     }
