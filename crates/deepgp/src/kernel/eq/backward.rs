@@ -285,6 +285,57 @@ impl Job for Turn {
     }
 }
 
+/// The same where points have several rows in a vector: from sums by rows, and from sums by columns, which are added up over a point's lanes
+/// and multiplied by its `twice_b`.
+pub(super) struct TurnRows {
+    pub walk: Walk,
+    pub points: usize,
+    pub rows: *const f64,
+    pub columns: *const f64,
+    /// A vector.
+    pub twice_b: *const f64,
+    pub to: *mut f64,
+}
+
+impl TurnRows {
+    #[inline(always)]
+    unsafe fn turn<L: Lanes, const S: usize>(&self) {
+        const { assert!(L::N <= PAD) };
+        let (m, mut image, mut own) = (self.walk.m, [0.0; PAD * PAD], [0.0; PAD]);
+        for i in (0..m).step_by(L::N) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                L::transpose(self.columns.add(i * L::N), L::N, image.as_mut_ptr(), L::N);
+                for point in 0..self.points {
+                    let mut sum = L::splat(0.0);
+                    for s in 0..S {
+                        sum = L::add(sum, L::load(image.as_ptr().add((point * S + s) * L::N)));
+                    }
+                    for r in 0..L::N / S {
+                        let from = self.rows.add((i / S + r) * L::N + point * S);
+                        for s in 0..S {
+                            own[r * S + s] = *from.add(s);
+                        }
+                    }
+                    let twice_b = L::splat(*self.twice_b.add(point * S));
+                    let out = L::mul_add(twice_b, sum, L::load(own.as_ptr()));
+                    L::store_some(self.to.add(point * m + i), out, m - i);
+                }
+            }
+        }
+    }
+}
+
+impl Job for TurnRows {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        // SAFETY: passed on to the caller.
+        unsafe { for_rows!(self.walk, self.turn::<L>) }
+    }
+}
+
 /// Puts numbers in the order of a walk, S a vector, into the lower triangle of a matrix, or adds them to it; those on the diagonal twice.
 pub(super) struct Scatter {
     pub walk: Walk,

@@ -25,7 +25,7 @@
 //! ```
 //! and ∂/∂A_d = ψ₁ (a_d + Σ_q x_qd d_q v_q/c_q) + 2 b_d Ψ₂A_d,   ∂/∂B_d = C̄_d = b_d Ψ₂.
 
-use super::backward::{Finish, First, Gather, Pull, Scatter, Slopes, Turn};
+use super::backward::{Finish, First, Gather, Pull, Scatter, Slopes, Turn, TurnRows};
 use super::forward::{Exponentials, Fill, FirstDots};
 use super::levers::Levers;
 use super::pack::{Pack, Resolve, Width, points_in_a_vector, shape};
@@ -64,6 +64,8 @@ pub struct EqSweep {
     /// A_d as vectors, by columns and by rows; a table per output.
     a: Aligned,
     row_a: Aligned,
+    /// The walk whose rows these are.
+    row_a_walk: Option<Walk>,
     /// Products of a pack with weights, N vectors each; adjoints of them, a vector each; and per pack b_d times the factor of Ψ₂, and
     /// twice that.
     dots: Aligned,
@@ -122,6 +124,7 @@ impl EqSweep {
             omega: vectors(m),
             a: vectors(d_out * m),
             row_a: vectors(d_out * m),
+            row_a_walk: None,
             dots: vectors(products * lanes),
             bars: vectors(products),
             b_bars: vectors(packs * 2 * d_out),
@@ -175,6 +178,7 @@ impl EqSweep {
         assert!(self.a.len() >= a.as_slice().len() * self.lanes, "room for a vector an entry");
         // SAFETY: as just checked.
         unsafe { run(Spread { from: a.as_slice(), to: self.a.as_mut_ptr() }) }
+        self.row_a_walk = None;
     }
 
     /// The same by rows for the given walk.
@@ -183,13 +187,19 @@ impl EqSweep {
         if walk.s == 1 {
             return Numbers { columns, rows: columns };
         }
+        let rows = self.row_a.as_mut_ptr();
+        if self.row_a_walk == Some(walk) {
+            return Numbers { columns, rows };
+        }
         for (table, a) in self.row_a.chunks_exact_mut(walk.rows() * self.lanes).zip(a.iter_rows()) {
-            for (vector, a) in table.chunks_exact_mut(self.lanes).zip(a.chunks(walk.s)) {
-                vector.fill(0.0);
-                vector.chunks_exact_mut(walk.s).for_each(|point| point[..a.len()].copy_from_slice(a));
+            for (vector, first) in table.chunks_exact_mut(self.lanes).zip((0..).step_by(walk.s)) {
+                for (lane, number) in vector.iter_mut().enumerate() {
+                    *number = a.get(first + (lane & (walk.s - 1))).copied().unwrap_or(0.0);
+                }
             }
         }
-        Numbers { columns, rows: self.row_a.as_mut_ptr() }
+        self.row_a_walk = Some(walk);
+        Numbers { columns, rows }
     }
 
     /// Expectations of the first `n` rows of the input, and their products with the weights A, B.
@@ -525,20 +535,15 @@ impl EqSweep {
         for (d, a_bar) in a_bar.iter_mut().enumerate() {
             let columns = &self.sums[at + (1 + self.dim + d) * m * lanes..];
             let out = &mut a_bar.as_mut_slice()[(row + first) * m..][..points * m];
-            if walk.s == 1 {
-                let job = Turn { from: columns.as_ptr(), m, points, to: out.as_mut_ptr() };
-                // SAFETY: the sums have room for a vector past the last, and there is a row for every point.
-                unsafe { run(job) };
-                continue;
-            }
-            let rows = &self.row_sums[at + (1 + self.dim + d) * walk.rows() * lanes..];
-            let twice_b = &self.b_bars[(2 * k + 1) * d_out * lanes + d * lanes..];
-            for (out, at) in out.chunks_exact_mut(m).zip((0..).step_by(walk.s)) {
-                let (own, twice_b) = (rows.chunks_exact(lanes), twice_b[at]);
-                for ((out, own), columns) in out.chunks_mut(walk.s).zip(own).zip(columns.chunks(walk.s * lanes)) {
-                    for ((out, own), column) in out.iter_mut().zip(&own[at..]).zip(columns.chunks_exact(lanes)) {
-                        *out = own + twice_b * column[at..at + walk.s].iter().sum::<f64>();
-                    }
+            let (from, to) = (columns.as_ptr(), out.as_mut_ptr());
+            // SAFETY: the sums have room for a vector past the last, and there is a row for every point.
+            unsafe {
+                if walk.s == 1 {
+                    run(Turn { from, m, points, to });
+                } else {
+                    let rows = self.row_sums[at + (1 + self.dim + d) * walk.rows() * lanes..].as_ptr();
+                    let twice_b = self.b_bars[(2 * k + 1) * d_out * lanes + d * lanes..].as_ptr();
+                    run(TurnRows { walk, points, rows, columns: from, twice_b, to });
                 }
             }
         }
