@@ -238,6 +238,11 @@ impl Pass<'_> {
         let used = rows.len().div_ceil(BLOCK).clamp(1, SLOTS);
         let middle = used.div_ceil(2);
         let Workspace { workers, halves, crew, .. } = ws;
+        if used == 1 {
+            // One slot is the sum, and stands where it stood at the last step.
+            sums.clear();
+            return self.block(x, y, rows, 0..rows.len(), &mut alone(&mut workers[0]).0, sums);
+        }
         halves.iter_mut().for_each(|half| alone(half).clear());
         let work = |thread: usize, s: usize| {
             let mut worker = workers[thread].lock().unwrap_or_else(PoisonError::into_inner);

@@ -65,6 +65,38 @@ fn natural(law: &Likelihood) -> Vec<f64> {
     values
 }
 
+/// A sum over many points is the sum of theirs, whatever α is and however many there are.
+#[test]
+fn log_z_of_many_points_is_the_sum() {
+    for sample in samples() {
+        let law = &sample.likelihood;
+        for (n, alpha, var) in [(1, 1.0, 0.5), (5, 0.7, 0.5), (16, 0.7, 1e-9), (17, 1e-6, 2.0), (40, 0.5, 1e3)] {
+            let wave = |i: usize, d: usize, k: f64| (k * (1 + i) as f64 + d as f64).sin();
+            let mean = Mat::from_fn(n, 2, |i, d| wave(i, d, 1.3));
+            let var = Mat::from_fn(n, 2, |i, d| var * (1.1 + wave(i, d, 0.7)));
+            // Targets stand in another order, with rows between them that nobody asks for.
+            let y = Mat::from_rows(
+                &(0..2 * n).map(|i| targets(&sample, [wave(i, 0, 2.1), wave(i, 1, 0.9)])).collect::<Vec<_>>(),
+            );
+            let (y, rows) = (y.expect("rows of two"), (0..n).map(|i| 2 * (n - 1 - i)).collect::<Vec<_>>());
+            let (mut mean_bar, mut var_bar) = (Mat::zeros(n, 2), Mat::zeros(n, 2));
+            let mut params = vec![0.0; law.n_params()];
+            let bars = (&mut mean_bar, &mut var_bar);
+            let found = law.log_z_sum((&mean, &var), (&y, &rows), alpha, bars, &mut params);
+            let (mut expected, mut size, mut expected_params) = (0.0, 0.0, vec![0.0; law.n_params()]);
+            for (i, row) in rows.iter().enumerate() {
+                let (log_z, mean, var, params) = log_z(law, mean.row(i), var.row(i), y.row(*row), alpha);
+                (expected, size) = (expected + log_z, size + log_z.abs());
+                expected_params.iter_mut().zip(params).for_each(|(sum, param)| *sum += param);
+                assert_all_close("∂m", mean_bar.row(i), &mean, Tolerance::Rounding);
+                assert_all_close("∂v", var_bar.row(i), &var, Tolerance::Rounding);
+            }
+            assert!((found - expected).abs() <= 1e-13 * size, "{n} points, α = {alpha}: {found} and {expected}");
+            assert_all_close("∂params", &params, &expected_params, Tolerance::Rounding);
+        }
+    }
+}
+
 #[test]
 fn log_z_is_the_integral() {
     for sample in samples() {

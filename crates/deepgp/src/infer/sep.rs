@@ -40,6 +40,9 @@ pub(super) fn step(
         step.events.extend(state.damping.observe(step.energy));
         commit(state, n_data / alpha, ws, &mut step.events);
     }
+    if kind == Site::FirstOrder {
+        ws.give_back();
+    }
     Ok(step)
 }
 

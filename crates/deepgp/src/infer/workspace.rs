@@ -157,6 +157,18 @@ impl Workspace {
         out
     }
 
+    /// Undoes the exchanges of memory that a step by first-order sites made, so that the next one works where this one did.
+    pub(super) fn give_back(&mut self) {
+        let Self { backs, sums, phi, sites, .. } = self;
+        for (l, (back, sites)) in backs.iter_mut().zip(sites).enumerate() {
+            for (site, p) in sites.iter_mut().zip(&mut back.curvature) {
+                std::mem::swap(&mut site.precision, p);
+            }
+            std::mem::swap(&mut phi[l], &mut back.phi);
+            back.give_back(&mut sums.layers[l]);
+        }
+    }
+
     /// Takes back the memory of a step that has been looked at, for the next one.
     pub fn recycle(&mut self, step: Step) {
         self.free = step.gradient;

@@ -42,6 +42,24 @@ pub struct ProjectionBack {
     half: Mat,
 }
 
+impl ProjectionBack {
+    /// Puts the memory that [`Projection::adjoint`] took out of `sums` back: what the next pass writes to is then still in the cache.
+    pub fn give_back(&mut self, sums: &mut LayerSums) {
+        match &mut sums.second {
+            Second::Known { outer, wanted, cross } => {
+                for (outer, (p, bar)) in outer.iter_mut().zip(self.curvature.iter_mut().zip(&mut self.bars)) {
+                    std::mem::swap(outer, if *wanted == Wanted::Sites { p } else { &mut bar.cov });
+                }
+                std::mem::swap(cross, &mut self.phi);
+            }
+            Second::Random { outer, whitened: true, .. } => {
+                outer.iter_mut().zip(&mut self.curvature).for_each(|(outer, p)| std::mem::swap(outer, p));
+            }
+            Second::Random { whitened: false, .. } => {}
+        }
+    }
+}
+
 impl Projection {
     /// Projects one Gaussian per output, for inputs of the given kind; those that may be random may also be known, as where a
     /// prediction draws them. Cost: O(M³) per output.
