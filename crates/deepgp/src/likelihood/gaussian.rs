@@ -39,15 +39,14 @@ struct Noise {
 }
 
 /// log Z without its logarithms, which are dear, and its derivatives.
-#[derive(Clone, Copy, Default)]
 struct Parts {
     /// αv/σ².
     growth: f64,
     /// αe²/(σ² + αv).
     square: f64,
+    /// ∂/∂m, ∂/∂v and ∂/∂σ².
     mean: f64,
     var: f64,
-    /// ∂/∂σ².
     noise: f64,
 }
 
@@ -79,19 +78,16 @@ impl Noise {
 /// Points that are taken together.
 const TOGETHER: usize = 16;
 
-/// Σ log(1 + x_i) of numbers that are not negative: the logarithm of a product, where rounding it by a few ulp of 1 does not matter.
+/// Σ log(1 + x_i) of at most [`TOGETHER`] numbers that are not negative: the logarithm of a product, where rounding it by a few ulp of 1 does
+/// not matter.
 fn sum_of_ln_1p(x: &[f64]) -> f64 {
     const LARGE: f64 = 0.1;
     if x.iter().sum::<f64>() < LARGE {
         return x.iter().map(|x| ln_1p(*x)).sum();
     }
     let mut terms = [1.0; TOGETHER];
-    x.chunks(TOGETHER)
-        .map(|x| {
-            terms.iter_mut().zip(x).for_each(|(term, x)| *term = 1.0 + x);
-            sum_of_logs(&terms[..x.len()])
-        })
-        .sum()
+    terms.iter_mut().zip(x).for_each(|(term, x)| *term += x);
+    sum_of_logs(&terms)
 }
 
 impl Parameters for Gaussian {

@@ -44,6 +44,7 @@ impl Lanes for Avx512 {
     unsafe fn store_part(p: *mut f64, v: __m512d, n: usize) {
         unsafe {
             match n {
+                // A load of what follows would wait for a masked store, which the processor takes for a whole vector.
                 2 => _mm_storeu_pd(p, _mm512_castpd512_pd128(v)),
                 4 => _mm256_storeu_pd(p, _mm512_castpd512_pd256(v)),
                 _ => _mm512_mask_storeu_pd(p, (1_u8 << n) - 1, v),
