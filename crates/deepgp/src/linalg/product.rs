@@ -199,6 +199,14 @@ impl Product {
         }
     }
 
+    /// Tiles of some columns: [`column_tiles`], but of an upper triangle the part of a vector comes first, where columns are short.
+    #[inline(always)]
+    fn tiles(&self, columns: Range<usize>, lanes: usize) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
+        let part = if self.b_part == Part::Upper { columns.len() % lanes } else { 0 };
+        let first = (part > 0).then_some((columns.start, 1, part));
+        first.into_iter().chain(column_tiles(columns.start + part..columns.end, lanes))
+    }
+
     /// Where the inner index meets entries of both factors, for a tile of the result.
     #[inline(always)]
     fn entries(&self, rows: Range<usize>, columns: Range<usize>) -> Range<usize> {
@@ -306,8 +314,9 @@ impl Job for InPlace {
                 Part::Lower => 0..cols.min(i + height),
                 Part::Upper => (i / L::N * L::N).min(cols)..cols,
             };
-            for (j, vectors, tail) in column_tiles(wanted, L::N) {
-                let range = product.entries(i..i + height, j..(j + vectors * L::N).min(cols));
+            for (j, vectors, tail) in product.tiles(wanted, L::N) {
+                let end = j + vectors * L::N - if tail > 0 { L::N - tail } else { 0 };
+                let range = product.entries(i..i + height, j..end);
                 // SAFETY: the tile lies inside the matrices that were checked.
                 unsafe {
                     let a = Strided { data: a.data.add(i * a.row), ..a };
