@@ -31,13 +31,11 @@ impl Batches {
         }
         let first = step as u128 * self.batch_size as u128;
         let (mut epoch, mut offset) = ((first / self.n_data as u128) as u64, (first % self.n_data as u128) as usize);
-        for _ in 0..self.batch_size {
-            if offset == self.n_data {
-                (epoch, offset) = (epoch + 1, 0);
-            }
+        while self.batch.len() < self.batch_size {
             self.shuffle(epoch);
-            self.batch.push(self.order[offset]);
-            offset += 1;
+            let end = self.n_data.min(offset + self.batch_size - self.batch.len());
+            self.batch.extend_from_slice(&self.order[offset..end]);
+            (epoch, offset) = (epoch + 1, 0);
         }
         &self.batch
     }

@@ -1,11 +1,13 @@
 //! Adam (Kingma & Ba 2015).
 
 use crate::error::{Error, Result, expect_size};
+use crate::simd::{Job, Lanes, run};
 use serde::{Deserialize, Serialize};
 
 const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;
+const LEAST_SQUARE: f64 = 1e-200;
 
 /// Adam's running moments of the gradient.
 ///
@@ -56,15 +58,46 @@ impl Adam {
         assert_eq!((theta.len(), gradient.len()), (self.m.len(), self.m.len()), "lengths must agree");
         self.t = self.t.saturating_add(1);
         let (c1, c2) = (1.0 - BETA1.powi(self.t), 1.0 - BETA2.powi(self.t));
-        let (rate, inv_c2) = (learning_rate / c1, 1.0 / c2);
-        let entries = theta.iter_mut().zip(gradient).zip(&mut self.m).zip(&mut self.v);
-        crate::simd::wide(|| {
-            entries.for_each(|(((theta, g), m), v)| {
-                *m = BETA1 * *m + (1.0 - BETA1) * g;
-                *v = BETA2 * *v + (1.0 - BETA2) * g * g;
-                *theta -= rate * *m / ((*v * inv_c2).sqrt() + EPSILON);
-            });
-        });
+        let moments = (self.m.as_mut_slice(), self.v.as_mut_slice());
+        // SAFETY: the lengths agree, as just checked.
+        unsafe { run(Descent { theta, gradient, moments, rate: learning_rate / c1, inv_c2: 1.0 / c2 }) }
+    }
+}
+
+/// A step of all entries: four slices of the same length.
+struct Descent<'a> {
+    theta: &'a mut [f64],
+    gradient: &'a [f64],
+    moments: (&'a mut [f64], &'a mut [f64]),
+    /// lr/(1 − β₁ᵗ) and 1/(1 − β₂ᵗ).
+    rate: f64,
+    inv_c2: f64,
+}
+
+impl Job for Descent<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let Self { theta, gradient, moments: (m, v), rate, inv_c2 } = self;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (old1, old2) = (L::splat(BETA1), L::splat(BETA2));
+            let (new1, new2) = (L::splat(1.0 - BETA1), L::splat(1.0 - BETA2));
+            for i in (0..theta.len()).step_by(L::N) {
+                let left = theta.len() - i;
+                let (at, m_at, v_at) = (theta.as_mut_ptr().add(i), m.as_mut_ptr().add(i), v.as_mut_ptr().add(i));
+                let g = L::load_some(gradient.as_ptr().add(i), left);
+                let m = L::mul_add(new1, g, L::mul(old1, L::load_some(m_at, left)));
+                let v = L::mul_add(L::mul(new2, g), g, L::mul(old2, L::load_some(v_at, left)));
+                // A square that is 0 counts as one whose root is nothing beside ε.
+                let root = L::sqrt_positive(L::max(L::mul(L::splat(inv_c2), v), L::splat(LEAST_SQUARE)));
+                let share = L::mul(m, L::inverse_positive(L::add(root, L::splat(EPSILON))));
+                L::store_some(m_at, m, left);
+                L::store_some(v_at, v, left);
+                L::store_some(at, L::neg_mul_add(L::splat(rate), share, L::load_some(at, left)), left);
+            }
+        }
     }
 }
 

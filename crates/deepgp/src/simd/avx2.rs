@@ -85,6 +85,18 @@ impl Lanes for Avx2 {
         (-a).mul_add(b, c)
     }
     #[inline(always)]
+    unsafe fn max(a: __m256d, b: __m256d) -> __m256d {
+        unsafe { _mm256_max_pd(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn sqrt_positive(v: __m256d) -> __m256d {
+        unsafe { _mm256_sqrt_pd(v) }
+    }
+    #[inline(always)]
+    unsafe fn inverse_positive(v: __m256d) -> __m256d {
+        unsafe { _mm256_div_pd(_mm256_set1_pd(1.0), v) }
+    }
+    #[inline(always)]
     unsafe fn sum(v: __m256d) -> f64 {
         unsafe {
             let pair = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));

@@ -75,6 +75,18 @@ impl Lanes for Portable {
         fused(-a, b, c)
     }
     #[inline(always)]
+    unsafe fn max(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
+        map2(a, b, |a, b| if a > b { a } else { b })
+    }
+    #[inline(always)]
+    unsafe fn sqrt_positive(v: [f64; 4]) -> [f64; 4] {
+        v.map(f64::sqrt)
+    }
+    #[inline(always)]
+    unsafe fn inverse_positive(v: [f64; 4]) -> [f64; 4] {
+        v.map(|x| 1.0 / x)
+    }
+    #[inline(always)]
     unsafe fn sum(v: [f64; 4]) -> f64 {
         (v[0] + v[2]) + (v[1] + v[3])
     }

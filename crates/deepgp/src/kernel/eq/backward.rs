@@ -53,7 +53,7 @@ impl Job for First<'_> {
 /// From r = F 1, f_q = F w_q and, if it is given, ω to what the points' moments and the inducing inputs are pulled by; per lane,
 ///
 /// ```text
-/// totals += Σ r, Σ ω, then for every dimension Σ r w + f, Σ r w², Σ w f, Σ ω w, Σ ω w²
+/// totals += Σ r, Σ ω, then for every dimension Σ f, Σ r w², Σ w f, Σ ω w, Σ ω w²
 /// points_bar_q += Σ_n (of_rw r w + of_f f + of_omega ω w)
 /// ```
 pub(super) struct Finish<'a> {
@@ -124,7 +124,7 @@ impl Finish<'_> {
                         let w = L::load(self.w.add((q * len + v) * L::N));
                         let rw = L::mul(L::load(self.sums.add(v * L::N)), w);
                         let f = L::load(self.sums.add(((1 + q) * len + v) * L::N));
-                        sums[0] = L::add(sums[0], L::add(rw, f));
+                        sums[0] = L::add(sums[0], f);
                         sums[1] = L::mul_add(w, rw, sums[1]);
                         sums[2] = L::mul_add(w, f, sums[2]);
                         *bar = L::mul_add(of_rw, rw, L::mul(of_f, f));
@@ -301,25 +301,25 @@ impl TurnRows {
     #[inline(always)]
     unsafe fn turn<L: Lanes, const S: usize>(&self) {
         const { assert!(L::N <= PAD) };
-        let (m, mut image, mut own) = (self.walk.m, [0.0; PAD * PAD], [0.0; PAD]);
-        for i in (0..m).step_by(L::N) {
-            // SAFETY: passed on to the caller.
-            unsafe {
+        let (m, mut image) = (self.walk.m, [0.0; PAD * PAD]);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            // All that is stored number by number first: a vector that is loaded at once would wait for them.
+            for (r, i) in (0..m).step_by(S).enumerate() {
+                for point in 0..self.points {
+                    let (from, to) = (self.rows.add(r * L::N + point * S), self.to.add(point * m + i));
+                    (0..S.min(m - i)).for_each(|s| *to.add(s) = *from.add(s));
+                }
+            }
+            for i in (0..m).step_by(L::N) {
                 L::transpose(self.columns.add(i * L::N), L::N, image.as_mut_ptr(), L::N);
                 for point in 0..self.points {
                     let mut sum = L::splat(0.0);
                     for s in 0..S {
                         sum = L::add(sum, L::load(image.as_ptr().add((point * S + s) * L::N)));
                     }
-                    for r in 0..L::N / S {
-                        let from = self.rows.add((i / S + r) * L::N + point * S);
-                        for s in 0..S {
-                            own[r * S + s] = *from.add(s);
-                        }
-                    }
-                    let twice_b = L::splat(*self.twice_b.add(point * S));
-                    let out = L::mul_add(twice_b, sum, L::load(own.as_ptr()));
-                    L::store_some(self.to.add(point * m + i), out, m - i);
+                    let (to, twice_b) = (self.to.add(point * m + i), L::splat(*self.twice_b.add(point * S)));
+                    L::store_some(to, L::mul_add(twice_b, sum, L::load_some(to, m - i)), m - i);
                 }
             }
         }

@@ -7,14 +7,14 @@ use crate::linalg::Mat;
 use crate::simd::{Job, Lanes, PAD};
 use std::ops::Range;
 
-/// The tables of a pack: ones, w_q = (z_q − m_q) κ_q and γ = −½ Σ_q w_q² of all inducing inputs, and ψ₁ by rows.
+/// The tables of a pack: w_q = (z_q − m_q) κ_q and γ = −½ Σ_q w_q² of all inducing inputs, and ψ₁ by rows.
 pub(super) struct Fill<'a> {
     pub walk: Walk,
     /// D rows of [`row_len`].
     pub points: *const f64,
     pub widths: &'a [Width],
-    /// 1, then w_q: 1 + D tables.
-    pub levers: Numbers,
+    /// D tables.
+    pub w: Numbers,
     pub gamma: Numbers,
     /// s² Π_q √(ℓ_q²/c_q), a vector.
     pub peak: &'a [f64; PAD],
@@ -31,23 +31,23 @@ impl Fill<'_> {
     /// For D dimensions, or any number if D is 0.
     #[inline(always)]
     unsafe fn fill_of<L: Lanes, const S: usize, const D: usize>(&self) {
-        let Self { walk, levers, gamma, .. } = *self;
+        let Self { walk, w, gamma, .. } = *self;
         // SAFETY: passed on to the caller.
         unsafe {
             for j in (0..walk.m).filter(|_| S > 1) {
-                let (sum, _) = self.of::<L, 1, D>(levers.columns, walk.m, j);
+                let (sum, _) = self.of::<L, 1, D>(w.columns, walk.m, j);
                 L::store(gamma.columns.add(j * L::N), sum);
             }
             let peak = L::load(self.peak.as_ptr());
             for r in 0..walk.rows() {
-                let (sum, exponent) = self.of::<L, S, D>(levers.rows, walk.rows(), r);
+                let (sum, exponent) = self.of::<L, S, D>(w.rows, walk.rows(), r);
                 L::store(gamma.rows.add(r * L::N), sum);
                 L::store(self.psi1.add(r * L::N), L::mul(peak, L::exp2(exponent)));
             }
         }
     }
 
-    /// Writes 1 and w; returns γ and −Σ_q (z_q − m_q)² log₂e/(2c_q).
+    /// Writes w; returns γ and −Σ_q (z_q − m_q)² log₂e/(2c_q).
     #[inline(always)]
     unsafe fn of<L: Lanes, const S: usize, const D: usize>(
         &self,
@@ -58,14 +58,13 @@ impl Fill<'_> {
         // SAFETY: passed on to the caller.
         unsafe {
             let (mut twice, mut exponent) = (L::splat(0.0), L::splat(0.0));
-            L::store(out.add(at * L::N), L::splat(1.0));
             for q in 0..if D > 0 { D } else { self.widths.len() } {
                 let width = self.widths.get_unchecked(q);
                 let z = L::spread(self.points.add(q * row_len(self.walk.m) + at * S), S);
                 let d = L::sub(z, L::load(width.mean.as_ptr()));
                 let (w, of_psi1) =
                     (L::mul(d, L::load(width.kappa.as_ptr())), L::mul(d, L::load(width.kappa_c.as_ptr())));
-                L::store(out.add(((1 + q) * len + at) * L::N), w);
+                L::store(out.add((q * len + at) * L::N), w);
                 twice = L::neg_mul_add(w, w, twice);
                 exponent = L::neg_mul_add(of_psi1, of_psi1, exponent);
             }
@@ -89,8 +88,8 @@ impl Job for Fill<'_> {
 pub(super) struct FirstDots<'a> {
     pub walk: Walk,
     pub psi1: *const f64,
-    /// 1, then w_q.
-    pub levers: *const f64,
+    /// D tables.
+    pub w: *const f64,
     pub a: *const f64,
     pub d_out: usize,
     pub sums: &'a mut [f64],
@@ -107,8 +106,10 @@ impl Job for FirstDots<'_> {
             for v in 0..len {
                 // SAFETY: passed on to the caller.
                 unsafe {
-                    let lever = L::load(self.levers.add((q * len + v) * L::N));
-                    let psi1 = L::mul(L::load(self.psi1.add(v * L::N)), lever);
+                    let mut psi1 = L::load(self.psi1.add(v * L::N));
+                    if q > 0 {
+                        psi1 = L::mul(psi1, L::load(self.w.add(((q - 1) * len + v) * L::N)));
+                    }
                     let a = L::load(self.a.add((d * len + v) * L::N));
                     add_to_class::<L>(sums.as_mut_ptr(), v, self.walk.s, L::mul(psi1, a));
                 }

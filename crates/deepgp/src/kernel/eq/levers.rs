@@ -17,8 +17,8 @@ pub(super) struct Levers<'a> {
     pub b: &'a [Mat],
     /// A vector an output; without it the only output has coefficient 1.
     pub coef: Option<&'a [f64]>,
-    /// 1, then w_q: 1 + D tables.
-    pub levers: Numbers,
+    /// D tables.
+    pub w: Numbers,
     /// A_d as vectors, D_out tables.
     pub a: Numbers,
     /// F of a block.
@@ -31,7 +31,7 @@ impl Levers<'_> {
     #[inline(always)]
     unsafe fn sweep<L: Lanes, const S: usize>(&self) {
         let (m, rows) = (self.walk.m, self.walk.rows());
-        let (of_f, of_psi2) = (1 + self.dim, self.b.len());
+        let (dim, of_psi2) = (self.dim, self.b.len());
         // Few vectors have several rows a point: for them products one by one will do, which halves the time to compile this.
         let together = if S == 1 { 2 } else { 1 };
         let mut psi2 = self.psi2;
@@ -40,26 +40,26 @@ impl Levers<'_> {
             unsafe {
                 let block = |x: *const f64| Block { first, m, x, b: Square::of_mat(&self.b[0]) };
                 let lever =
-                    |t: usize| Lever { a: self.levers.table::<L>(t, m, rows), sums: self.sums.table::<L>(t, m, rows) };
+                    |q: usize| Lever { a: self.w.table::<L>(q, m, rows), sums: self.sums.table::<L>(1 + q, m, rows) };
                 let output = |d: usize| Lever {
                     a: self.a.table::<L>(d, m, rows),
-                    sums: self.sums.table::<L>(of_f + d, m, rows),
+                    sums: self.sums.table::<L>(1 + dim + d, m, rows),
                 };
                 // F of a single output is made of Ψ₂ as it is used.
                 if let Some(coef) = self.coef {
                     let next = self.weigh::<L, S>(coef, psi2, first);
-                    block(self.room).with_ones::<L, S, false, false>(lever(0), output(0), self.dim);
-                    for t in (1 + together..of_f).step_by(together) {
-                        block(self.room).with::<L, S, false>(lever(t), of_f - t);
+                    block(self.room).with_ones::<L, S, false, false>(self.sums, lever(0), output(0), dim);
+                    for q in (together..dim).step_by(together) {
+                        block(self.room).with::<L, S, false>(lever(q), dim - q);
                     }
                     for d in 0..of_psi2 {
                         block(psi2).with::<L, S, false>(output(d), 1);
                     }
                     psi2 = next;
                 } else {
-                    let next = block(psi2).with_ones::<L, S, true, true>(lever(0), output(0), self.dim);
-                    for t in (1 + together..of_f).step_by(together) {
-                        block(psi2).with::<L, S, true>(lever(t), of_f - t);
+                    let next = block(psi2).with_ones::<L, S, true, true>(self.sums, lever(0), output(0), dim);
+                    for q in (together..dim).step_by(together) {
+                        block(psi2).with::<L, S, true>(lever(q), dim - q);
                     }
                     psi2 = next;
                 }
@@ -123,17 +123,17 @@ impl Block {
     #[inline(always)]
     unsafe fn with_ones<L: Lanes, const S: usize, const W: bool, const O: bool>(
         self,
-        ones: Lever,
+        ones: Numbers,
+        lever: Lever,
         output: Lever,
         vectors: usize,
     ) -> *const f64 {
         // SAFETY: passed on to the caller.
         unsafe {
-            let lever = ones.after::<L, S>(self.m);
             if const { S > 1 } || vectors == 1 {
-                self.product::<L, S, 1, W, true, O>(lever, ones, output)
+                self.product::<L, S, 1, W, true, O>(ones, lever, output)
             } else {
-                self.product::<L, S, 2, W, true, O>(lever, ones, output)
+                self.product::<L, S, 2, W, true, O>(ones, lever, output)
             }
         }
     }
@@ -144,9 +144,9 @@ impl Block {
         // SAFETY: passed on to the caller.
         unsafe {
             if const { S > 1 } || vectors == 1 {
-                self.product::<L, S, 1, W, false, false>(lever, lever, lever);
+                self.product::<L, S, 1, W, false, false>(lever.sums, lever, lever);
             } else {
-                self.product::<L, S, 2, W, false, false>(lever, lever, lever);
+                self.product::<L, S, 2, W, false, false>(lever.sums, lever, lever);
             }
         }
     }
@@ -156,16 +156,16 @@ impl Block {
     #[inline(always)]
     unsafe fn product<L: Lanes, const S: usize, const V: usize, const W: bool, const I: bool, const O: bool>(
         self,
+        ones: Numbers,
         lever: Lever,
-        ones: Lever,
         output: Lever,
     ) -> *const f64 {
         // SAFETY: passed on to the caller.
         unsafe {
             if self.first == 0 {
-                self.product_of::<L, S, V, W, I, O, true>(lever, ones, output)
+                self.product_of::<L, S, V, W, I, O, true>(ones, lever, output)
             } else {
-                self.product_of::<L, S, V, W, I, O, false>(lever, ones, output)
+                self.product_of::<L, S, V, W, I, O, false>(ones, lever, output)
             }
         }
     }
@@ -182,8 +182,8 @@ impl Block {
         const E: bool,
     >(
         mut self,
+        ones: Numbers,
         lever: Lever,
-        ones: Lever,
         output: Lever,
     ) -> *const f64 {
         let (first, m) = (self.first, self.m);
@@ -204,13 +204,13 @@ impl Block {
             if const { S == 1 && !E } {
                 // Rows are columns too, which have something from the blocks before.
                 for v in 0..V {
-                    totals.0[v] = levers[v].so_far::<L>(first, m);
+                    totals.0[v] = so_far::<L>(levers[v].sums, first, m);
                 }
                 if I {
-                    totals.1 = ones.so_far::<L>(first, m);
+                    totals.1 = so_far::<L>(ones, first, m);
                 }
                 if O {
-                    totals.2 = output.so_far::<L>(first, m);
+                    totals.2 = so_far::<L>(output.sums, first, m);
                 }
             }
             if const { S == 1 } {
@@ -238,13 +238,13 @@ impl Block {
                 self.column::<L, S, V, W, I, O, E, ROWS>(j, &columns, &mut totals);
             }
             for v in 0..V {
-                levers[v].keep_rows::<L, S>(first, m, totals.0[v]);
+                keep_rows::<L, S>(levers[v].sums, first, m, totals.0[v]);
             }
             if I {
-                ones.keep_rows::<L, S>(first, m, totals.1);
+                keep_rows::<L, S>(ones, first, m, totals.1);
             }
             if O {
-                output.keep_rows::<L, S>(first, m, totals.2);
+                keep_rows::<L, S>(output.sums, first, m, totals.2);
             }
             self.x
         }
@@ -310,7 +310,7 @@ impl Block {
                 f[r] = if W { L::mul(self.b.of::<L, S>(self.first + r * S, j), x[r]) } else { x[r] };
             }
             if I {
-                let sum = ones.sums.columns.add(j * L::N);
+                let sum = ones.columns.add(j * L::N);
                 let mut y = so_far(sum);
                 for r in 0..R {
                     totals.1[r] = L::add(totals.1[r], f[r]);
@@ -345,7 +345,7 @@ impl Block {
 struct Columns<L: Lanes, const V: usize> {
     levers: [Lever; V],
     own: [Totals<L>; V],
-    ones: Lever,
+    ones: Numbers,
     output: Lever,
     own_output: Totals<L>,
 }
@@ -369,28 +369,28 @@ impl Lever {
         }
         own
     }
+}
 
-    /// What the rows of a block have as columns so far, where S = 1.
-    #[inline(always)]
-    unsafe fn so_far<L: Lanes>(self, first: usize, m: usize) -> Totals<L> {
+/// What the rows of a block have as columns so far, where S = 1.
+#[inline(always)]
+unsafe fn so_far<L: Lanes>(sums: Numbers, first: usize, m: usize) -> Totals<L> {
+    // SAFETY: passed on to the caller.
+    let mut totals = [unsafe { L::splat(0.0) }; ROWS];
+    for (r, total) in totals.iter_mut().enumerate() {
         // SAFETY: passed on to the caller.
-        let mut totals = [unsafe { L::splat(0.0) }; ROWS];
-        for (r, total) in totals.iter_mut().enumerate() {
-            // SAFETY: passed on to the caller.
-            *total = unsafe { L::load(self.sums.columns.add((first + r).min(m - 1) * L::N)) };
-        }
-        totals
+        *total = unsafe { L::load(sums.columns.add((first + r).min(m - 1) * L::N)) };
     }
+    totals
+}
 
-    /// Keeps what the rows of a block have.
-    #[inline(always)]
-    unsafe fn keep_rows<L: Lanes, const S: usize>(self, first: usize, m: usize, totals: Totals<L>) {
-        for (r, total) in totals.into_iter().enumerate() {
-            // One by one: a loop of unknown length would be a copy from memory.
-            if first / S + r < m.div_ceil(S) {
-                // SAFETY: passed on to the caller.
-                unsafe { L::store(self.sums.rows.add((first / S + r) * L::N), total) }
-            }
+/// Keeps what the rows of a block have.
+#[inline(always)]
+unsafe fn keep_rows<L: Lanes, const S: usize>(sums: Numbers, first: usize, m: usize, totals: Totals<L>) {
+    for (r, total) in totals.into_iter().enumerate() {
+        // One by one: a loop of unknown length would be a copy from memory.
+        if first / S + r < m.div_ceil(S) {
+            // SAFETY: passed on to the caller.
+            unsafe { L::store(sums.rows.add((first / S + r) * L::N), total) }
         }
     }
 }

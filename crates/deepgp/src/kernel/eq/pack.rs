@@ -140,12 +140,12 @@ impl Job for Resolve<'_> {
             for lane in 0..PAD {
                 let (inv_e, inv_c, stretch) = (width.inverse_e[lane], width.inverse_c[lane], width.stretch[lane]);
                 let (square, v) = (stretch * stretch, width.var[lane]);
-                let [u, w_rw, w_f] = std::array::from_fn(|t| scale[lane] * sums[t][lane]);
+                let [f, w_rw, w_f] = std::array::from_fn(|t| scale[lane] * sums[t][lane]);
                 let [of_w, of_w2] = [sums[3][lane], sums[4][lane]];
-                // d = stretch · w,   u = r w + f,   t = r w − f
+                // d = stretch · w,   u = r w + f,   t = r w − f;   F is symmetric, so that Σ r w = Σ f
                 let (w_u, w_t) = (w_rw + w_f, w_rw - w_f);
                 let (d_u, d_t, of_d2) = (square * w_u * inv_e, square * w_t, square * of_w2 * inv_c);
-                mean_bar[lane] = stretch * (u * inv_e + of_w * inv_c);
+                mean_bar[lane] = stretch * (2.0 * f * inv_e + of_w * inv_c);
                 var_bar[lane] = (d_u - r[lane]) * inv_e + 0.5 * (of_d2 - omega[lane]) * inv_c;
                 l_bar[lane] = (l * d_u + 2.0 * v * r[lane] * inverse_l) * inv_e
                     + (l * of_d2 + v * omega[lane] * inverse_l) * inv_c

@@ -56,7 +56,7 @@ pub struct EqSweep {
     /// Per pack `psi2_stride` numbers.
     psi2: Aligned,
     psi2_stride: usize,
-    /// Per pack by columns the tables of ones and of w, then that of γ; then the same by rows.
+    /// Per pack by columns the tables of w, then that of γ; then the same by rows.
     tables: Aligned,
     /// Per pack a table by rows.
     psi1: Aligned,
@@ -119,7 +119,7 @@ impl EqSweep {
             used: 0,
             psi2: Aligned::zeros(packs * psi2_stride),
             psi2_stride,
-            tables: vectors(packs * 2 * (dim + 2) * m),
+            tables: vectors(packs * 2 * (dim + 1) * m),
             psi1: vectors(packs * m),
             omega: vectors(m),
             a: vectors(d_out * m),
@@ -153,24 +153,17 @@ impl EqSweep {
         }
     }
 
-    /// The tables of ones and w, and of γ, of a pack.
+    /// The tables of w and of γ of a pack.
     fn tables_of(&mut self, pack: usize) -> (Numbers, Numbers) {
-        let (half, gamma) = ((self.dim + 2) * self.m, (self.dim + 1) * self.m);
+        let (half, gamma) = ((self.dim + 1) * self.m, self.dim * self.m);
         let at = self.tables[2 * pack * half * self.lanes..][..2 * half * self.lanes].as_mut_ptr();
         let rows = if self.packs[pack].walk.s == 1 { 0 } else { half };
-        // SAFETY: a pack has 2 (D + 2) M vectors, and rows are no more than M.
+        // SAFETY: a pack has 2 (D + 1) M vectors, and rows are no more than M.
         let vector = |n: usize| unsafe { at.add(n * self.lanes) };
         (
             Numbers { columns: vector(0), rows: vector(rows) },
             Numbers { columns: vector(gamma), rows: vector(rows + gamma) },
         )
-    }
-
-    /// The tables of w alone.
-    fn after_ones(&self, walk: Walk, levers: Numbers) -> Numbers {
-        let (m, rows) = (self.m * self.lanes, walk.rows() * self.lanes);
-        // SAFETY: every dimension has a table there.
-        unsafe { Numbers { columns: levers.columns.add(m), rows: levers.rows.add(rows) } }
     }
 
     /// A_d as vectors by columns.
@@ -225,23 +218,16 @@ impl EqSweep {
         self.spread(a);
         for k in 0..self.used {
             wide(|| shape(law, &tables.ends, &mut self.packs[k], (mean, var)));
-            let (walk, (levers, gamma)) = (self.packs[k].walk, self.tables_of(k));
+            let (walk, (w, gamma)) = (self.packs[k].walk, self.tables_of(k));
             let a = self.spread_rows(a, walk);
             let psi1 = self.psi1[k * m * lanes..][..m * lanes].as_mut_ptr();
             let pack = &self.packs[k];
-            let fill = Fill {
-                walk,
-                points: tables.points.as_ptr(),
-                widths: &pack.widths,
-                levers,
-                gamma,
-                peak: &pack.peak1,
-                psi1,
-            };
+            let fill =
+                Fill { walk, points: tables.points.as_ptr(), widths: &pack.widths, w, gamma, peak: &pack.peak1, psi1 };
             // SAFETY: tables of a pack have room for M columns and as many rows as there are; rows of points are padded.
             unsafe { run(fill) };
             self.dots.fill(0.0);
-            let job = FirstDots { walk, psi1, levers: levers.rows, a: a.rows, d_out, sums: &mut self.dots };
+            let job = FirstDots { walk, psi1, w: w.rows, a: a.rows, d_out, sums: &mut self.dots };
             // SAFETY: as above.
             unsafe { run(job) };
             let Pack { first, points, ref widths, .. } = *pack;
@@ -255,7 +241,7 @@ impl EqSweep {
                     }
                 }
             }
-            self.sweep_pairs(k, tables, b, levers, gamma, a);
+            self.sweep_pairs(k, tables, b, w, gamma, a);
             let Pack { first, points, peak2, .. } = self.packs[k];
             for d in 0..d_out {
                 let half = self.dots_of(d, walk);
@@ -271,17 +257,17 @@ impl EqSweep {
     }
 
     /// Ψ₂ of a pack but for its factor, and half of ⟨B_d, Ψ₂⟩ into `dots`; and the products with F and Ψ₂, if they are taken at once.
-    fn sweep_pairs(&mut self, k: usize, tables: &PsiTables, b: &[Mat], levers: Numbers, gamma: Numbers, a: Numbers) {
+    fn sweep_pairs(&mut self, k: usize, tables: &PsiTables, b: &[Mat], w: Numbers, gamma: Numbers, a: Numbers) {
         let (m, d_out, lanes, walk) = (self.m, self.d_out, self.lanes, self.packs[k].walk);
         self.dots[..d_out * lanes * lanes].fill(0.0);
         if !self.at_once {
-            self.exponentials(k, 0..m, 0, tables, b, levers, gamma);
+            self.exponentials(k, 0..m, 0, tables, b, w, gamma);
             return;
         }
         let mut done = 0;
         for rows in walk.strips(STRIP) {
-            let vectors = self.exponentials(k, rows.clone(), done, tables, &[], levers, gamma);
-            self.levers(k, rows, done, b, levers, a);
+            let vectors = self.exponentials(k, rows.clone(), done, tables, &[], w, gamma);
+            self.levers(k, rows, done, b, w, a);
             done += vectors;
         }
         // ⟨B, Ψ₂⟩ = Σ r, and every pair counts twice in that.
@@ -303,7 +289,7 @@ impl EqSweep {
         done: usize,
         tables: &PsiTables,
         b: &[Mat],
-        levers: Numbers,
+        w: Numbers,
         gamma: Numbers,
     ) -> usize {
         let Pack { walk, vanishes, .. } = self.packs[k];
@@ -313,7 +299,7 @@ impl EqSweep {
             rows,
             dim: self.dim,
             table: Square::new(&tables.pairs, self.m),
-            w: self.after_ones(walk, levers),
+            w,
             gamma,
             out: self.psi2[k * self.psi2_stride..][..self.psi2_stride][done * self.lanes..].as_mut_ptr(),
             b,
@@ -325,7 +311,7 @@ impl EqSweep {
     }
 
     /// Products with F and Ψ₂ of some rows of pairs of a pack, from vector `done` on.
-    fn levers(&mut self, k: usize, rows: Range<usize>, done: usize, b: &[Mat], levers: Numbers, a: Numbers) {
+    fn levers(&mut self, k: usize, rows: Range<usize>, done: usize, b: &[Mat], w: Numbers, a: Numbers) {
         let (sums, of_pack) = (self.sums_of(k), self.d_out * self.lanes);
         let job = Levers {
             walk: self.packs[k].walk,
@@ -335,7 +321,7 @@ impl EqSweep {
             b,
             // That of a single output is left for later.
             coef: (self.d_out > 1).then_some(&self.b_bars[2 * k * of_pack..][..of_pack]),
-            levers,
+            w,
             a,
             room: self.room.as_mut_ptr(),
             sums,
@@ -378,10 +364,10 @@ impl EqSweep {
         assert!(sums.points.len() >= dim * row_len(m), "sums are padded");
         for k in 0..self.used {
             self.take_bars(k, bar);
-            let (walk, levers) = (self.packs[k].walk, self.tables_of(k).0);
-            let (w, a) = (self.after_ones(walk, levers), self.spread_rows(a, walk));
+            let (walk, w) = (self.packs[k].walk, self.tables_of(k).0);
+            let a = self.spread_rows(a, walk);
             if !self.at_once {
-                self.levers(k, 0..m, 0, b, levers, a);
+                self.levers(k, 0..m, 0, b, w, a);
             }
             let rows = self.sums_of(k).rows;
             let twice_b = &self.b_bars[(2 * k + 1) * d_out * lanes..][..d_out * lanes];
