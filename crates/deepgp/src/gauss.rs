@@ -118,12 +118,33 @@ impl Moments {
     /// # Errors
     /// As [`Factor::moments`].
     pub fn refill(&mut self, factor: &Factor, share: f64) -> Result<()> {
-        // w = C⁻¹ s η,   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw
-        self.half_mean.clear();
-        self.half_mean.extend(factor.linear.iter().map(|eta| share * eta));
+        self.scale_linear(factor, share);
         self.precision.refill_solving(&factor.precision, share, 1.0, &mut self.half_mean, "I + Λ")?;
         self.mean.resize(factor.linear.len(), 0.0);
         mul_lower_transposed(self.precision.l_inv(), &self.half_mean, &mut self.mean);
+        self.complete()
+    }
+
+    /// The same for a caller that needs no S: P is factored, but not inverted.
+    ///
+    /// # Errors
+    /// As [`Factor::moments`].
+    pub(crate) fn refill_factored(&mut self, factor: &Factor, share: f64) -> Result<()> {
+        self.scale_linear(factor, share);
+        self.precision.refill_factored(&factor.precision, share, 1.0, &mut self.half_mean, "I + Λ")?;
+        self.mean.clone_from(&self.half_mean);
+        self.precision.factored().solve_upper(&mut self.mean);
+        self.complete()
+    }
+
+    /// s η, where w = C⁻¹ s η will be:   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw.
+    fn scale_linear(&mut self, factor: &Factor, share: f64) {
+        self.half_mean.clear();
+        self.half_mean.extend(factor.linear.iter().map(|eta| share * eta));
+    }
+
+    /// φ from μ and w.
+    fn complete(&mut self) -> Result<()> {
         // An entry of C⁻¹ that is not finite leaves its column's product so, whatever it is multiplied by.
         if let Some(pivot) = self.mean.iter().position(|mean| !mean.is_finite()) {
             return Err(not_definite("I + Λ", pivot, 0.0));

@@ -5,6 +5,7 @@
 //! added in order, so that the result does not depend on how many threads shared the work.
 
 use crate::crew::{Crew, each, lent};
+use crate::gauss;
 use crate::layer::{Inducing, Inputs, KnownTape, LayerSums, Projection, RandomTape, Wanted};
 use crate::likelihood::Observation;
 use crate::linalg::Mat;
@@ -235,13 +236,25 @@ pub fn fetch_block(x: &Mat, y: &Mat, rows: &[usize], block: usize) {
 impl Pass<'_> {
     /// Sums over the given rows of `x`, `y`, into `sums`.
     pub fn run(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace, sums: &mut Sums) {
+        self.run_factored(None, (x, y), rows, ws, sums);
+    }
+
+    /// The same with the first layer's Gaussians, if it is to be propagated by their precisions' factors: its projection then has only μ.
+    pub(crate) fn run_factored(
+        &self,
+        factored: Option<&[gauss::Moments]>,
+        (x, y): (&Mat, &Mat),
+        rows: &[usize],
+        ws: &mut Workspace,
+        sums: &mut Sums,
+    ) {
         let used = rows.len().div_ceil(BLOCK).clamp(1, SLOTS);
         let middle = used.div_ceil(2);
         let Workspace { workers, halves, crew, .. } = ws;
         if used == 1 {
             // One slot is the sum, and stands where it stood at the last step.
             sums.clear();
-            return self.block(x, y, rows, 0..rows.len(), &mut alone(&mut workers[0]).0, sums);
+            return self.block(factored, (x, y), rows, 0..rows.len(), &mut alone(&mut workers[0]).0, sums);
         }
         halves.iter_mut().for_each(|half| alone(half).clear());
         let work = |thread: usize, s: usize| {
@@ -252,7 +265,7 @@ impl Pass<'_> {
                 // What comes next if this thread is alone.
                 fetch_block(x, y, rows, if (b + SLOTS) * BLOCK < rows.len() { b + SLOTS } else { s + 1 });
                 let block = b * BLOCK..rows.len().min((b + 1) * BLOCK);
-                self.block(x, y, rows, block, worker, sums);
+                self.block(factored, (x, y), rows, block, worker, sums);
             }
             let (half, k) = if s < middle { (&halves[0], s) } else { (&halves[1], s - middle) };
             half.lock().unwrap_or_else(PoisonError::into_inner).take(k, sums);
@@ -279,13 +292,25 @@ impl Pass<'_> {
     }
 
     /// A block of the points of a pass, added to the slot's sums.
-    fn block(&self, x: &Mat, y: &Mat, all: &[usize], block: Range<usize>, worker: &mut Worker, sums: &mut Sums) {
+    fn block(
+        &self,
+        factored: Option<&[gauss::Moments]>,
+        (x, y): (&Mat, &Mat),
+        all: &[usize],
+        block: Range<usize>,
+        worker: &mut Worker,
+        sums: &mut Sums,
+    ) {
         let rows = &all[block];
         let Worker { known, random, group_size, x: x_block, mean_bar, var_bar, hidden, hidden_bar } = worker;
         let layers = self.model.layers();
         sums.n_points += rows.len();
         x_block.gather_rows(x, rows);
-        known.forward(&layers[0], &self.inducing[0], &self.projections[0], x_block);
+        let (layer, inducing, projection) = (&layers[0], &self.inducing[0], &self.projections[0]);
+        match factored {
+            Some(q) => known.forward_solving(layer, inducing, projection, q, x_block),
+            None => known.forward(layer, inducing, projection, x_block),
+        }
         mean_bar.reshape(rows.len(), layers[0].dim_out);
         var_bar.reshape(rows.len(), layers[0].dim_out);
         for (start, group) in rows.chunks(*group_size).enumerate() {
@@ -298,7 +323,7 @@ impl Pass<'_> {
         }
         let bar = (&*mean_bar, &*var_bar);
         let sums_below = &mut sums.layers[0];
-        known.backward(&layers[0], &self.inducing[0], &self.projections[0], x_block, bar, self.wanted, sums_below);
+        known.backward(layer, inducing, projection, x_block, bar, self.wanted, sums_below);
         for ((tape, inducing), sums) in random.iter_mut().zip(&self.inducing[1..]).zip(&mut sums.layers[1..]) {
             tape.end_block(inducing, all.len(), sums);
         }

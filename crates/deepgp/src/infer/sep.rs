@@ -24,7 +24,8 @@ pub(super) fn step(
     let alpha = inference.settings.alpha;
     let (n_data, weight) = (batch.n_data as f64, batch.weight(alpha));
     let phi = state.log_partition(&mut ws.root)?;
-    ws.project(state.factors(), 1.0 - alpha / n_data)?;
+    let n_points = if kind == Site::FirstOrder { batch.rows.len() } else { usize::MAX };
+    ws.project_for(state.factors(), 1.0 - alpha / n_data, n_points)?;
 
     let mut events = Vec::new();
     match kind {

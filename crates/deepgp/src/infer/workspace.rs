@@ -9,11 +9,16 @@ use crate::linalg::{Jitter, Mat};
 use crate::network::{DeepGp, Gradient};
 use crate::pass::{self, Pass, Sums};
 
+/// For up to this many times as many points as inducing inputs it is cheaper to solve with a factor than to make its inverse and multiply.
+const FEW: usize = 2;
+
 /// Working memory of steps; made once for a network and used again and again.
 #[derive(Debug)]
 pub struct Workspace {
     pub(super) context: Context,
     pub(super) cavity: Vec<Vec<Moments>>,
+    /// Whether the first layer's cavities are factored but not inverted.
+    is_factored: bool,
     pub(super) projections: Vec<Projection>,
     pub(super) backs: Vec<ProjectionBack>,
     pub(super) pass: pass::Workspace,
@@ -49,6 +54,7 @@ impl Workspace {
         Self {
             context: Context::default(),
             cavity: layers.iter().map(|l| vec![Moments::default(); l.dim_out]).collect(),
+            is_factored: false,
             projections: vec![Projection::default(); layers.len()],
             backs: vec![ProjectionBack::default(); layers.len()],
             pass: pass::Workspace::new(model, threads),
@@ -101,12 +107,24 @@ impl Workspace {
 
     /// Makes `cavity` and `projections` those of prior × factorˢ.
     pub(super) fn project(&mut self, factors: &[Vec<Factor>], share: f64) -> Result<()> {
-        let Self { context, cavity, projections, pass, .. } = self;
+        self.project_for(factors, share, usize::MAX)
+    }
+
+    /// The same for a batch of so many points from which no more is wanted than sums over points: where they are few, the first layer does
+    /// without the covariances of its cavities.
+    pub(super) fn project_for(&mut self, factors: &[Vec<Factor>], share: f64, n_points: usize) -> Result<()> {
+        let Self { context, cavity, is_factored, projections, pass, .. } = self;
+        *is_factored = n_points <= FEW * context.inducing[0].kzz.rows();
         try_each(pass.crew(), (lent(cavity), lent(projections)), |l, (cavity, projection)| {
+            let is_factored = *is_factored && l == 0;
             for (d, (factor, q)) in factors[l].iter().zip(cavity.iter_mut()).enumerate() {
-                q.refill(factor, share).map_err(|e| e.in_output(d).in_layer(l))?;
+                let refilled = if is_factored { q.refill_factored(factor, share) } else { q.refill(factor, share) };
+                refilled.map_err(|e| e.in_output(d).in_layer(l))?;
             }
-            projection.refill(&context.inducing[l], Inputs::of(l), cavity);
+            match is_factored {
+                true => projection.refill_means(cavity),
+                false => projection.refill(&context.inducing[l], Inputs::of(l), cavity),
+            }
             Ok(())
         })
     }
@@ -114,9 +132,15 @@ impl Workspace {
     /// Passes a batch through the projections of `cavity`: sums over its points go to `sums` and `phi`, the derivatives in the
     /// cavities' moments to `backs`.
     pub(super) fn visit_batch(&mut self, model: &DeepGp, alpha: f64, wanted: Wanted, batch: Batch<'_>) {
-        let Self { context, projections, backs, pass, sums, phi, .. } = self;
-        Pass { model, inducing: &context.inducing, projections, alpha, wanted }
-            .run(batch.x, batch.y, batch.rows, pass, sums);
+        let Self { context, cavity, is_factored, projections, backs, pass, sums, phi, .. } = self;
+        let factored = is_factored.then_some(&cavity[0][..]);
+        Pass { model, inducing: &context.inducing, projections, alpha, wanted }.run_factored(
+            factored,
+            (batch.x, batch.y),
+            batch.rows,
+            pass,
+            sums,
+        );
         let memory = ((lent(&mut sums.layers), lent(backs)), lent(phi));
         each(pass.crew(), memory, |l, ((sums, back), phi)| {
             projections[l].adjoint(&context.inducing[l], sums, back);

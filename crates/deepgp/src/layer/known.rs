@@ -6,19 +6,23 @@
 //! on the whitened scale of N(μ, S), where nothing is amplified however close to singular K_zz is.
 
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR, Wanted};
+use crate::gauss::Moments;
 use crate::kernel::Law;
 use crate::linalg::product::{Left, Part, product};
-use crate::linalg::{Mat, mix_rows, row_dots, sum};
+use crate::linalg::transpose::transpose_into;
+use crate::linalg::{Mat, column_dots, mix_columns, sum};
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]
 pub struct KnownTape {
     /// k_xz, N × M.
     k: Mat,
-    /// tᵀ, N × M.
+    /// tᵀ of every point, N × M, and t of every point, M × N.
+    t_rows: Mat,
     t: Mat,
-    /// tᵀ(S − I) per output, N × M; the adjoint leaves something else there.
-    t_c: Vec<Mat>,
+    /// (S − I) t + share · t per output, M × N; the adjoint leaves something else there.
+    s_t: Vec<Mat>,
+    share: f64,
     /// Numbers per point: k_xx, and of one output tᵀμ and tᵀ(S − I) t.
     k_xx: Vec<f64>,
     dots: [Vec<f64>; 2],
@@ -28,29 +32,63 @@ pub struct KnownTape {
     pub var: Mat,
     /// Which variances were held at the floor.
     floored: Vec<bool>,
-    /// t̄, N × M.
+    /// Weights of the adjoint's sums, see [`mix_columns`].
+    weights: Mat,
+    /// t̄, M × N.
     t_bar: Mat,
 }
 
 impl KnownTape {
     /// Output moments for the rows of `x` (N × D_in). Cost: O(N M (D_in + M D_out)).
     pub fn forward(&mut self, layer: &Layer, inducing: &Inducing, projection: &Projection, x: &Mat) {
+        self.see(layer, inducing, x);
+        self.share = 0.0;
+        for (s_t, excess) in self.s_t.iter_mut().zip(&projection.excess) {
+            product(s_t, false, Left::plain(excess, Part::Full), (&self.t, Part::Full), Part::Full);
+        }
+        self.moments(layer, &projection.mean, x);
+    }
+
+    /// The same for Gaussians of which only the precision's factor is at hand. A point takes some more time, but S is never made: that is
+    /// cheaper for a few M points or fewer.
+    pub(crate) fn forward_solving(
+        &mut self,
+        layer: &Layer,
+        inducing: &Inducing,
+        projection: &Projection,
+        q: &[Moments],
+        x: &Mat,
+    ) {
+        self.see(layer, inducing, x);
+        self.share = 1.0;
+        for (s_t, q) in self.s_t.iter_mut().zip(q) {
+            q.precision.factored().solve(&self.t, s_t);
+        }
+        self.moments(layer, &projection.mean, x);
+    }
+
+    /// k and t of the rows of `x`, and room for what depends on the outputs.
+    fn see(&mut self, layer: &Layer, inducing: &Inducing, x: &Mat) {
+        let (k, t) = (&mut self.k, &mut self.t_rows);
+        layer.kernel.cross_prepared(&inducing.tables, x, k);
+        product(t, false, Left::plain(k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
+        transpose_into(t, &mut self.t);
+        self.s_t.resize_with(layer.dim_out, Mat::default);
+    }
+
+    /// m = tᵀμ + Wᵀx,   v = k_xx + tᵀ(S − I) t + σ².
+    fn moments(&mut self, layer: &Layer, mean: &Mat, x: &Mat) {
         let (n_rows, d_out) = (x.rows(), layer.dim_out);
-        layer.kernel.cross_prepared(&inducing.tables, x, &mut self.k);
-        product(&mut self.t, false, Left::plain(&self.k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
         self.mean.reshape(n_rows, d_out);
         self.var.reshape(n_rows, d_out);
         self.floored.clear();
         self.floored.resize(n_rows * d_out, false);
-        self.t_c.resize_with(d_out, Mat::default);
-        let Self { t, t_c, k_xx, dots, .. } = self;
+        let Self { t, s_t, k_xx, dots, .. } = self;
         dots.iter_mut().chain([&mut *k_xx]).for_each(|numbers| numbers.resize(n_rows, 0.0));
         layer.kernel.diags(x, k_xx);
-        for (d, t_c) in t_c.iter_mut().enumerate() {
-            product(t_c, false, Left::plain(t, Part::Full), (&projection.excess[d], Part::Full), Part::Full);
-            // m = tᵀμ,   v = k_xx + tᵀ(S − I) t
+        for (d, s_t) in s_t.iter().enumerate() {
             let [means, excesses] = dots;
-            row_dots(t, projection.mean.row(d), t_c, means, excesses);
+            column_dots(t, mean.row(d), (s_t, self.share), means, excesses);
             for (n, ((m, excess), k_xx)) in means.iter().zip(excesses).zip(&*k_xx).enumerate() {
                 let (v, floor) = (k_xx + *excess, VARIANCE_FLOOR * k_xx);
                 // Written so that NaN stays NaN.
@@ -83,33 +121,40 @@ impl KnownTape {
         sums: &mut LayerSums,
     ) {
         let (mean_bar, var_bar) = bar;
-        let d_out = layer.dim_out;
-        let (t, full) = (&self.t, Part::Full);
+        let (n_rows, d_out) = (x.rows(), layer.dim_out);
+        let (t_rows, full) = (&self.t_rows, Part::Full);
         // Σ g = Σ a t
-        product(&mut sums.a, true, Left::transposed(mean_bar, full), (t, full), full);
+        product(&mut sums.a, true, Left::transposed(mean_bar, full), (t_rows, full), full);
         sums.noise_var += sum(var_bar.as_slice());
         sums.floored += self.floored.iter().filter(|held| **held).count();
-        // t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t, and in the place of tᵀ(S_d − I), which nothing needs any more, multiples of t.
-        let (floored, t_c) = (&self.floored, &mut self.t_c);
+        // t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t, and in the place of (S_d − I) t, which nothing needs any more, multiples of t.
+        let (floored, s_t, weights) = (&self.floored, &mut self.s_t, &mut self.weights);
         let passed = |n: usize, d: usize| if floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
-        let weights = |n: usize, d: usize| {
-            let (a, b) = (mean_bar[(n, d)], passed(n, d));
-            (a, 2.0 * b, if wanted == Wanted::Sites { a * a - 2.0 * b } else { b })
-        };
-        mix_rows(&projection.mean, t, weights, t_c, &mut self.t_bar);
+        weights.reshape(3 * d_out, n_rows);
+        for (d, of_output) in weights.as_mut_slice().chunks_exact_mut(3 * n_rows).enumerate() {
+            let (of_mean, rest) = of_output.split_at_mut(n_rows);
+            let (of_s_t, of_t) = rest.split_at_mut(n_rows);
+            for n in 0..n_rows {
+                let (a, b) = (mean_bar[(n, d)], passed(n, d));
+                (of_mean[n], of_s_t[n]) = (a, 2.0 * b);
+                of_t[n] = if wanted == Wanted::Sites { a * a - 2.0 * b } else { b };
+            }
+        }
+        mix_columns(&projection.mean, &self.t, weights, (s_t, self.share), &mut self.t_bar);
         let Second::Known { outer, wanted: found, cross } = &mut sums.second else {
             unreachable!("the sums of the first layer are those of known inputs");
         };
         *found = wanted;
         let add = !sums.fresh;
         sums.fresh = false;
-        for (outer, scaled) in outer.iter_mut().zip(&*t_c) {
-            product(outer, add, Left::transposed(scaled, full), (t, full), Part::Lower);
+        for (outer, scaled) in outer.iter_mut().zip(&*s_t) {
+            product(outer, add, Left::plain(scaled, full), (t_rows, full), Part::Lower);
         }
-        product(cross, add, Left::transposed(&self.t_bar, full), (t, full), Part::Lower);
-        let room = &mut t_c[0];
-        product(room, false, Left::plain(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
-        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, room, &mut sums.psi);
+        product(cross, add, Left::plain(&self.t_bar, full), (t_rows, full), Part::Lower);
+        // k̄ takes the place of tᵀ.
+        let k_bar = &mut self.t_rows;
+        product(k_bar, false, Left::transposed(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
+        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, k_bar, &mut sums.psi);
         let k_xx_bar = &mut self.dots[0];
         k_xx_bar.iter_mut().enumerate().for_each(|(n, bar)| *bar = (0..d_out).map(|d| passed(n, d)).sum());
         layer.kernel.diags_adjoint(x, k_xx_bar, &mut sums.psi.grad.params);

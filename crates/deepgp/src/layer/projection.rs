@@ -90,6 +90,13 @@ impl Projection {
         }
     }
 
+    /// For known inputs alone, and a caller that has the precisions' factors to propagate with ([`super::KnownTape::forward_solving`]).
+    pub(crate) fn refill_means(&mut self, q: &[Moments]) {
+        self.mean.reshape(q.len(), q.first().map_or(0, |q| q.mean.len()));
+        q.iter().enumerate().for_each(|(d, q)| self.mean.row_mut(d).copy_from_slice(&q.mean));
+        self.excess.clear();
+    }
+
     fn refill_random(&mut self, inducing: &Inducing, q: &[Moments]) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
@@ -122,8 +129,8 @@ impl Projection {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
         let ProjectionBack { bars, curvature, phi, half } = back;
-        bars.resize_with(self.excess.len(), MomentsBar::default);
-        curvature.resize_with(self.excess.len(), Mat::default);
+        bars.resize_with(self.mean.rows(), MomentsBar::default);
+        curvature.resize_with(self.mean.rows(), Mat::default);
         phi.reshape(m, m);
         for (d, (bar, p)) in bars.iter_mut().zip(curvature).enumerate() {
             bar.log_partition = 0.0;

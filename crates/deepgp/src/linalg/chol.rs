@@ -3,9 +3,10 @@
 use super::Mat;
 use super::factor::{Right, cholesky_solving, solve_lower};
 use super::product::{Left, Part, halve_lower, product};
+use super::solve::{Factored, invert_blocks};
 use super::transpose::{mirror, symmetrise};
 use crate::error::{Error, Result};
-use crate::simd::all_finite;
+use crate::simd::{PAD, all_finite};
 
 /// What is added to the diagonal of a Gram matrix before it is factored.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -74,7 +75,9 @@ pub struct Cholesky {
     /// U = Lᵀ, above and on the diagonal.
     u: Mat,
     inv_diag: Vec<f64>,
+    /// L⁻¹, or of a factor that was not inverted the inverses of the triangles on its diagonal.
     l_inv: Mat,
+    blocks: Vec<[f64; PAD]>,
     jitter: Jitter,
     raises: usize,
 }
@@ -164,6 +167,31 @@ impl Cholesky {
         self.factor(k, scale, shift, Some(x)).map_err(|pivot| not_definite(what, pivot, 0.0))
     }
 
+    /// The same without L⁻¹, for a caller that will solve with the factor ([`Cholesky::factored`]) and see whether that overflows.
+    ///
+    /// # Errors
+    /// As [`Cholesky::refill_shifted`].
+    pub(crate) fn refill_factored(
+        &mut self,
+        k: &Mat,
+        scale: f64,
+        shift: f64,
+        x: &mut [f64],
+        what: &'static str,
+    ) -> Result<()> {
+        (self.jitter, self.raises) = (Jitter::Absolute(0.0), 0);
+        cholesky_solving(k, scale, shift, &mut self.u, &mut self.inv_diag, Some(x))
+            .map_err(|pivot| not_definite(what, pivot, 0.0))?;
+        self.l_inv.reset(0, 0);
+        invert_blocks(&self.u, &self.inv_diag, &mut self.blocks);
+        Ok(())
+    }
+
+    /// What solves with a factor that was not inverted.
+    pub(crate) fn factored(&self) -> Factored<'_> {
+        Factored { u: &self.u, blocks: &self.blocks }
+    }
+
     /// One attempt; `Err` holds the first pivot that failed. The inverse may have overflowed.
     fn factor(&mut self, k: &Mat, scale: f64, shift: f64, x: Option<&mut [f64]>) -> std::result::Result<(), usize> {
         cholesky_solving(k, scale, shift, &mut self.u, &mut self.inv_diag, x)?;
@@ -177,7 +205,7 @@ impl Cholesky {
         Mat::from_fn(m, m, |i, j| if j <= i { self.u[(j, i)] } else { 0.0 })
     }
 
-    /// L⁻¹, with zeros above the diagonal.
+    /// L⁻¹, with zeros above the diagonal; empty if it was not asked for.
     pub fn l_inv(&self) -> &Mat {
         &self.l_inv
     }

@@ -3,7 +3,7 @@
 
 use super::Mat;
 use super::product::{Mode, Part, Product};
-use super::tile::{Strided, accumulate, column_tiles, combine, store, zeros};
+use super::tile::{Strided, accumulate, column_tiles, combine, store, unit, zeros};
 use crate::simd::{Job, Lanes, PAD, run, wide};
 use std::ops::Range;
 
@@ -223,19 +223,6 @@ unsafe fn substitute<L: Lanes, const R: usize, const C: usize>(
             }
         }
     }
-}
-
-/// 1 in the given lane, 0 in the others.
-#[inline(always)]
-unsafe fn unit<L: Lanes>(lane: usize) -> L::V {
-    const { assert!(L::N <= PAD) };
-    static UNIT: [f64; 2 * PAD] = {
-        let mut numbers = [0.0; 2 * PAD];
-        numbers[PAD] = 1.0;
-        numbers
-    };
-    // SAFETY: passed on to the caller; `lane` is less than the length of a vector, and that at most PAD.
-    unsafe { L::load(UNIT.as_ptr().add(PAD - lane)) }
 }
 
 /// `scale · K + shift · I`, of which a factorisation reads the upper triangle, and what stands to the right of it.

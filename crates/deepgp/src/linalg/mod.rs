@@ -7,6 +7,7 @@ pub(crate) mod hermite;
 mod mat;
 pub mod product;
 mod rows;
+mod solve;
 mod tile;
 pub mod transpose;
 pub mod tri;
@@ -17,8 +18,8 @@ pub(crate) use chol::{not_definite, sum_of_logs};
 pub use dense::{Op, mul, symmetric_eigen};
 pub use hermite::GaussHermite;
 pub use mat::Mat;
-pub use rows::{add_rows, mul_lower_transposed, mul_symmetric, mul_vec, row_dots};
-pub(crate) use rows::{less_outer_lower, less_twice_lower, mix_rows, sum_lower};
+pub use rows::{add_rows, mul_lower_transposed, mul_symmetric, mul_vec};
+pub(crate) use rows::{column_dots, less_outer_lower, less_twice_lower, mix_columns, sum_lower};
 
 /// Matrices for the tests of products and factorisations.
 #[cfg(test)]

@@ -11,22 +11,9 @@ use crate::simd::{Job, Lanes, run};
 pub fn mul_vec(a: &Mat, part: Part, x: &[f64], out: &mut [f64]) {
     assert_eq!((a.rows(), a.cols()), (out.len(), x.len()), "sizes must agree");
     let (size, a) = ((a.rows(), a.cols()), a.as_slice().as_ptr());
-    let job = RowDots { size, part, a, x: x.as_ptr(), out, more: None };
+    let job = RowDots { size, part, a, x: x.as_ptr(), out };
     // SAFETY: the pointers cover as many numbers, as just checked.
     unsafe { run(job) }
-}
-
-/// `of_x = A x` and `of_b = Σ_j a_ij b_ij` for every row i.
-///
-/// # Panics
-/// If the sizes do not fit.
-pub fn row_dots(a: &Mat, x: &[f64], b: &Mat, of_x: &mut [f64], of_b: &mut [f64]) {
-    let size = (a.rows(), a.cols());
-    assert_eq!((size, size), ((b.rows(), b.cols()), (of_x.len(), x.len())), "sizes must agree");
-    assert_eq!(size.0, of_b.len(), "sizes must agree");
-    let (a, x, b) = (a.as_slice().as_ptr(), x.as_ptr(), b.as_slice().as_ptr());
-    // SAFETY: as above.
-    unsafe { run(RowDots { size, part: Part::Full, a, x, out: of_x, more: Some((b, of_b)) }) }
 }
 
 /// `out = Lᵀ x` for a lower triangular L with zeros above its diagonal.
@@ -132,66 +119,42 @@ impl Job for RowSum {
 /// Rows that are summed together.
 const TOGETHER: usize = 4;
 
-/// The dot product of each row of A with x, and with the row of B, if there is one.
+/// The dot product of each row of A with x.
 struct RowDots<'a> {
     size: (usize, usize),
     part: Part,
     a: *const f64,
     x: *const f64,
     out: &'a mut [f64],
-    more: Option<(*const f64, &'a mut [f64])>,
-}
-
-impl RowDots<'_> {
-    /// Those of rows from `i` on, as many as are summed together; beyond the last they are the last again.
-    #[inline(always)]
-    unsafe fn of<L: Lanes, const MORE: bool>(&self, i: usize, b: *const f64) -> [[f64; TOGETHER]; 2] {
-        let (rows, cols) = self.size;
-        let columns = match self.part {
-            Part::Lower => 0..(i + TOGETHER).min(cols),
-            Part::Upper => i.min(cols)..cols,
-            Part::Full => 0..cols,
-        };
-        // SAFETY: passed on to the caller.
-        unsafe {
-            let row: [usize; TOGETHER] = std::array::from_fn(|r| (i + r).min(rows - 1));
-            let mut acc = [[L::splat(0.0); TOGETHER]; 2];
-            for j in columns.clone().step_by(L::N) {
-                let left = columns.end - j;
-                let x = L::load_some(self.x.add(j), left);
-                for r in 0..TOGETHER {
-                    let at = row[r] * cols + j;
-                    let a = L::load_some(self.a.add(at), left);
-                    acc[0][r] = L::mul_add(a, x, acc[0][r]);
-                    if MORE {
-                        acc[1][r] = L::mul_add(a, L::load_some(b.add(at), left), acc[1][r]);
-                    }
-                }
-            }
-            [L::sum4(acc[0]), if MORE { L::sum4(acc[1]) } else { [0.0; TOGETHER] }]
-        }
-    }
 }
 
 impl Job for RowDots<'_> {
     type Output = ();
 
     #[inline(always)]
-    unsafe fn run<L: Lanes>(mut self) {
-        let mut more = self.more.take();
-        for i in (0..self.size.0).step_by(TOGETHER) {
-            let some = i..(i + TOGETHER).min(self.size.0);
-            // SAFETY: passed on to the caller.
-            let [of_x, of_b] = unsafe {
-                match &more {
-                    None => self.of::<L, false>(i, std::ptr::null()),
-                    Some((b, _)) => self.of::<L, true>(i, *b),
-                }
+    unsafe fn run<L: Lanes>(self) {
+        let (rows, cols) = self.size;
+        for i in (0..rows).step_by(TOGETHER) {
+            let columns = match self.part {
+                Part::Lower => 0..(i + TOGETHER).min(cols),
+                Part::Upper => i.min(cols)..cols,
+                Part::Full => 0..cols,
             };
-            self.out[some.clone()].iter_mut().zip(of_x).for_each(|(out, sum)| *out = sum);
-            if let Some((_, out)) = &mut more {
-                out[some].iter_mut().zip(of_b).for_each(|(out, sum)| *out = sum);
-            }
+            // SAFETY: passed on to the caller.
+            let sums = unsafe {
+                // Beyond the last row it is the last again.
+                let row: [usize; TOGETHER] = std::array::from_fn(|r| (i + r).min(rows - 1));
+                let mut acc = [L::splat(0.0); TOGETHER];
+                for j in columns.clone().step_by(L::N) {
+                    let left = columns.end - j;
+                    let x = L::load_some(self.x.add(j), left);
+                    for r in 0..TOGETHER {
+                        acc[r] = L::mul_add(L::load_some(self.a.add(row[r] * cols + j), left), x, acc[r]);
+                    }
+                }
+                L::sum4(acc)
+            };
+            self.out[i..rows.min(i + TOGETHER)].iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
         }
     }
 }
@@ -314,62 +277,129 @@ impl Job for LowerSum<'_> {
     }
 }
 
-/// For every row n, with (p, q, r) the weights of n and d,
-///
-/// ```text
-/// out_n = Σ_d p v_d + q b_d,n          and then          b_d,n = r t_n
-/// ```
-/// of D vectors (rows of V) and the rows of D matrices.
+/// `of_x = Aᵀ x` and `of_b = Σ_i a_in (b_in − share · a_in)` for every column n.
 ///
 /// # Panics
 /// If the sizes do not fit.
-pub(crate) fn mix_rows(
-    v: &Mat,
-    t: &Mat,
-    weights: impl Fn(usize, usize) -> (f64, f64, f64),
-    b: &mut [Mat],
-    out: &mut Mat,
-) {
+pub(crate) fn column_dots(a: &Mat, x: &[f64], (b, share): (&Mat, f64), of_x: &mut [f64], of_b: &mut [f64]) {
+    let size = (a.rows(), a.cols());
+    assert_eq!((size, size), ((b.rows(), b.cols()), (x.len(), of_x.len())), "sizes must agree");
+    assert_eq!(size.1, of_b.len(), "sizes must agree");
+    let (a, b) = (a.as_slice().as_ptr(), b.as_slice().as_ptr());
+    let (of_x, of_b) = (of_x.as_mut_ptr(), of_b.as_mut_ptr());
+    // SAFETY: the pointers cover as many numbers, as just checked.
+    unsafe { run(ColumnDots { size, a, x, b, share, of_x, of_b }) }
+}
+
+struct ColumnDots<'a> {
+    size: (usize, usize),
+    a: *const f64,
+    x: &'a [f64],
+    b: *const f64,
+    share: f64,
+    of_x: *mut f64,
+    of_b: *mut f64,
+}
+
+impl ColumnDots<'_> {
+    /// C vectors of columns from `j` on.
+    #[inline(always)]
+    unsafe fn columns<L: Lanes, const C: usize>(&self, j: usize) {
+        let (cols, left) = (self.size.1, self.size.1 - j);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (share, mut sums) = (L::splat(self.share), [[L::splat(0.0); C]; 2]);
+            for (i, x) in self.x.iter().enumerate() {
+                let (at, x) = (i * cols + j, L::splat(*x));
+                for c in 0..C {
+                    // Only the last vector may be a part of one.
+                    let (at, left) = (at + c * L::N, if c + 1 == C { left - c * L::N } else { L::N });
+                    let (a, b) = (L::load_some(self.a.add(at), left), L::load_some(self.b.add(at), left));
+                    sums[0][c] = L::mul_add(x, a, sums[0][c]);
+                    sums[1][c] = L::mul_add(a, L::neg_mul_add(share, a, b), sums[1][c]);
+                }
+            }
+            for c in 0..C {
+                let (at, left) = (j + c * L::N, left - c * L::N);
+                L::store_some(self.of_x.add(at), sums[0][c], left);
+                L::store_some(self.of_b.add(at), sums[1][c], left);
+            }
+        }
+    }
+}
+
+impl Job for ColumnDots<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let cols = self.size.1;
+        for j in (0..cols).step_by(VECTORS * L::N) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                match (cols - j).div_ceil(L::N) {
+                    1 => self.columns::<L, 1>(j),
+                    2 => self.columns::<L, 2>(j),
+                    3 => self.columns::<L, 3>(j),
+                    _ => self.columns::<L, VECTORS>(j),
+                }
+            }
+        }
+    }
+}
+
+/// For every row i and column n, with rows p_d, q_d, r_d of `weights`,
+///
+/// ```text
+/// out_in = Σ_d v_di p_dn + q_dn (b_d,in − share · t_in)          and then          b_d,in = r_dn t_in
+/// ```
+/// of D vectors (rows of V) and D matrices; `weights` has the rows of one d after those of another.
+///
+/// # Panics
+/// If the sizes do not fit.
+pub(crate) fn mix_columns(v: &Mat, t: &Mat, weights: &Mat, (b, share): (&mut [Mat], f64), out: &mut Mat) {
     let (rows, cols) = (t.rows(), t.cols());
-    assert_eq!((v.rows(), v.cols()), (b.len(), cols), "sizes must agree");
+    assert_eq!((v.rows(), v.cols()), (b.len(), rows), "sizes must agree");
+    assert_eq!((weights.rows(), weights.cols()), (3 * b.len(), cols), "sizes must agree");
     assert!(b.iter().all(|b| (b.rows(), b.cols()) == (rows, cols)), "sizes must agree");
     out.reshape(rows, cols);
     let out = out.as_mut_slice().as_mut_ptr();
-    // SAFETY: the pointer covers rows × cols numbers, as do `t` and all of `b`, and `v` as many columns.
-    unsafe { run(MixedRows { v, t, weights, b, out }) }
+    // SAFETY: the pointer covers rows × cols numbers, as do `t` and all of `b`, and the others what was just checked.
+    unsafe { run(MixedColumns { v, t, weights, b, share, out }) }
 }
 
-struct MixedRows<'a, F> {
+struct MixedColumns<'a> {
     v: &'a Mat,
     t: &'a Mat,
-    weights: F,
+    weights: &'a Mat,
     b: &'a mut [Mat],
+    share: f64,
     out: *mut f64,
 }
 
-impl<F: Fn(usize, usize) -> (f64, f64, f64)> MixedRows<'_, F> {
+impl MixedColumns<'_> {
     /// The terms from `d` on of row `i`, D of them; the first set the row, the others add to it.
     #[inline(always)]
     unsafe fn terms<L: Lanes, const D: usize>(&mut self, i: usize, d: usize) {
-        let cols = self.v.cols();
+        let cols = self.t.cols();
         // SAFETY: passed on to the caller.
         unsafe {
-            let (mut v, mut b) = ([std::ptr::null(); D], [std::ptr::null_mut(); D]);
-            let mut weights = [(L::splat(0.0), L::splat(0.0), L::splat(0.0)); D];
+            let (mut v, mut b) = ([L::splat(0.0); D], [std::ptr::null_mut(); D]);
             for k in 0..D {
-                (v[k], b[k]) = (self.v.row(d + k).as_ptr(), self.b[d + k].row_mut(i).as_mut_ptr());
-                let (of_v, of_b, of_t) = (self.weights)(i, d + k);
-                weights[k] = (L::splat(of_v), L::splat(of_b), L::splat(of_t));
+                (v[k], b[k]) = (L::splat(self.v[(d + k, i)]), self.b[d + k].row_mut(i).as_mut_ptr());
             }
-            let (t, out) = (self.t.row(i).as_ptr(), self.out.add(i * cols));
+            let (t, out, share) = (self.t.row(i).as_ptr(), self.out.add(i * cols), L::splat(self.share));
+            let weights = self.weights.row(3 * d).as_ptr();
             for j in (0..cols).step_by(L::N) {
                 let left = cols - j;
                 let mut sum = if d > 0 { L::load_some(out.add(j), left) } else { L::splat(0.0) };
                 let t = L::load_some(t.add(j), left);
                 for k in 0..D {
-                    let (of_v, of_b, of_t) = weights[k];
-                    sum = L::mul_add(of_b, L::load_some(b[k].add(j), left), sum);
-                    sum = L::mul_add(of_v, L::load_some(v[k].add(j), left), sum);
+                    let weight = weights.add(3 * k * cols + j);
+                    let of_v = L::load_some(weight, left);
+                    let (of_b, of_t) = (L::load_some(weight.add(cols), left), L::load_some(weight.add(2 * cols), left));
+                    let rest = L::neg_mul_add(share, t, L::load_some(b[k].add(j), left));
+                    sum = L::mul_add(of_v, v[k], L::mul_add(of_b, rest, sum));
                     L::store_some(b[k].add(j), L::mul(of_t, t), left);
                 }
                 L::store_some(out.add(j), sum, left);
@@ -378,7 +408,7 @@ impl<F: Fn(usize, usize) -> (f64, f64, f64)> MixedRows<'_, F> {
     }
 }
 
-impl<F: Fn(usize, usize) -> (f64, f64, f64)> Job for MixedRows<'_, F> {
+impl Job for MixedColumns<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -400,21 +430,31 @@ mod tests {
     use crate::simd::forced::on_each;
 
     #[test]
-    fn mixtures_of_rows_on_every_instruction_set() {
+    fn mixtures_of_columns_on_every_instruction_set() {
         on_each(|isa| {
             for (rows, cols, terms) in [(1, 1, 1), (3, 5, 2), (4, 8, 3), (9, 17, 1), (5, 50, 4)] {
-                let (v, t) = (pseudo_random(terms, cols, 1), pseudo_random(rows, cols, 2));
+                let (v, t) = (pseudo_random(terms, rows, 1), pseudo_random(rows, cols, 2));
                 let b: Vec<Mat> = (0..terms).map(|d| pseudo_random(rows, cols, 3 + d as u64)).collect();
-                let weights = |n: usize, d: usize| ((n + d) as f64, (n as f64 - d as f64).cos(), (n * d) as f64);
+                let (weights, share) = (pseudo_random(3 * terms, cols, 9), 0.3);
                 let (mut scaled, mut found) = (b.clone(), Mat::default());
-                mix_rows(&v, &t, weights, &mut scaled, &mut found);
-                let expected = Mat::from_fn(rows, cols, |n, j| {
-                    (0..terms).map(|d| weights(n, d).0 * v[(d, j)] + weights(n, d).1 * b[d][(n, j)]).sum()
-                });
+                mix_columns(&v, &t, &weights, (&mut scaled, share), &mut found);
+                let rest = |d: usize, i: usize, n: usize| b[d][(i, n)] - share * t[(i, n)];
+                let term = |d: usize, i: usize, n: usize| {
+                    weights[(3 * d, n)] * v[(d, i)] + weights[(3 * d + 1, n)] * rest(d, i, n)
+                };
+                let expected = Mat::from_fn(rows, cols, |i, n| (0..terms).map(|d| term(d, i, n)).sum());
                 assert!(largest_difference(&found, &expected) < 1e-13, "{isa:?} {rows} × {cols}, {terms} terms");
                 for (d, scaled) in scaled.iter().enumerate() {
-                    let expected = Mat::from_fn(rows, cols, |n, j| weights(n, d).2 * t[(n, j)]);
+                    let expected = Mat::from_fn(rows, cols, |i, n| weights[(3 * d + 2, n)] * t[(i, n)]);
                     assert_eq!(*scaled, expected, "{isa:?} {rows} × {cols}, term {d} of {terms}");
+                }
+                let (mut of_x, mut of_b) = (vec![0.0; cols], vec![0.0; cols]);
+                column_dots(&t, v.row(0), (&b[0], share), &mut of_x, &mut of_b);
+                for n in 0..cols {
+                    let expected: f64 = (0..rows).map(|i| t[(i, n)] * v[(0, i)]).sum();
+                    assert!((of_x[n] - expected).abs() < 1e-13, "{isa:?} {rows} × {cols}");
+                    let expected: f64 = (0..rows).map(|i| t[(i, n)] * rest(0, i, n)).sum();
+                    assert!((of_b[n] - expected).abs() < 1e-13, "{isa:?} {rows} × {cols}");
                 }
             }
         });
@@ -479,13 +519,6 @@ mod tests {
                     scaled.set_scaled_rows(&a, weight);
                     let expected = Mat::from_fn(rows, cols, |i, j| weight(i) * a[(i, j)]);
                     assert_eq!(scaled, expected, "{isa:?} {rows} × {cols}");
-                    let (mut of_x, mut of_b) = (vec![0.0; rows], vec![0.0; rows]);
-                    row_dots(&a, &x, &a, &mut of_x, &mut of_b);
-                    for i in 0..rows {
-                        let expected: f64 = a.row(i).iter().map(|a| a * a).sum();
-                        assert!((of_b[i] - expected).abs() < 1e-13, "{isa:?} {rows} × {cols}");
-                        assert!((of_x[i] - found[i]).abs() < 1e-13, "{isa:?} {rows} × {cols}");
-                    }
                 }
             }
         });

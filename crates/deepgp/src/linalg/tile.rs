@@ -1,7 +1,7 @@
 //! Register tiles: up to 8 rows × 3 vectors of a result stay in registers while the inner index runs. Products and
 //! factorisations are made of them.
 
-use crate::simd::Lanes;
+use crate::simd::{Lanes, PAD};
 use std::hint::black_box;
 use std::ops::Range;
 
@@ -26,6 +26,19 @@ impl Strided {
     pub fn by_columns(data: *const f64, stride: usize) -> Self {
         Self { data, row: 1, inner: stride }
     }
+}
+
+/// 1 in the given lane, 0 in the others.
+#[inline(always)]
+pub(super) unsafe fn unit<L: Lanes>(lane: usize) -> L::V {
+    const { assert!(L::N <= PAD) };
+    static UNIT: [f64; 2 * PAD] = {
+        let mut numbers = [0.0; 2 * PAD];
+        numbers[PAD] = 1.0;
+        numbers
+    };
+    // SAFETY: passed on to the caller; `lane` is less than the length of a vector, and that at most PAD.
+    unsafe { L::load(UNIT.as_ptr().add(PAD - lane)) }
 }
 
 /// R × C vectors of zeros.
