@@ -10,7 +10,7 @@ use crate::gauss::Moments;
 use crate::kernel::Law;
 use crate::linalg::product::{Left, Part, product};
 use crate::linalg::transpose::transpose_into;
-use crate::linalg::{Mat, column_dots, mix_columns, sum};
+use crate::linalg::{Mat, axpy, column_dots, mix_columns, sum};
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]
@@ -89,13 +89,15 @@ impl KnownTape {
         for (d, s_t) in s_t.iter().enumerate() {
             let [means, excesses] = dots;
             column_dots(t, mean.row(d), (s_t, self.share), means, excesses);
-            for (n, ((m, excess), k_xx)) in means.iter().zip(excesses).zip(&*k_xx).enumerate() {
+            let out =
+                self.mean.as_mut_slice().chunks_exact_mut(d_out).zip(self.var.as_mut_slice().chunks_exact_mut(d_out));
+            let out = out.zip(self.floored.chunks_exact_mut(d_out));
+            for (((m, excess), k_xx), ((mean, var), held)) in means.iter().zip(excesses).zip(&*k_xx).zip(out) {
                 let (v, floor) = (k_xx + *excess, VARIANCE_FLOOR * k_xx);
                 // Written so that NaN stays NaN.
                 let below = v < floor;
-                self.floored[n * d_out + d] = below;
-                self.mean[(n, d)] = *m;
-                self.var[(n, d)] = if below { floor } else { v } + layer.noise_var;
+                (mean[d], held[d]) = (*m, below);
+                var[d] = if below { floor } else { v } + layer.noise_var;
             }
         }
         if let Some(w) = layer.mean.weights() {
@@ -128,16 +130,17 @@ impl KnownTape {
         sums.noise_var += sum(var_bar.as_slice());
         sums.floored += self.floored.iter().filter(|held| **held).count();
         // t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t, and in the place of (S_d − I) t, which nothing needs any more, multiples of t.
-        let (floored, s_t, weights) = (&self.floored, &mut self.s_t, &mut self.weights);
-        let passed = |n: usize, d: usize| if floored[n * d_out + d] { 0.0 } else { var_bar[(n, d)] };
+        let (s_t, weights) = (&mut self.s_t, &mut self.weights);
         weights.reshape(3 * d_out, n_rows);
         for (d, of_output) in weights.as_mut_slice().chunks_exact_mut(3 * n_rows).enumerate() {
             let (of_mean, rest) = of_output.split_at_mut(n_rows);
             let (of_s_t, of_t) = rest.split_at_mut(n_rows);
-            for n in 0..n_rows {
-                let (a, b) = (mean_bar[(n, d)], passed(n, d));
-                (of_mean[n], of_s_t[n]) = (a, 2.0 * b);
-                of_t[n] = if wanted == Wanted::Sites { a * a - 2.0 * b } else { b };
+            let bars = mean_bar.as_slice().chunks_exact(d_out).zip(var_bar.as_slice().chunks_exact(d_out));
+            let out = of_mean.iter_mut().zip(of_s_t).zip(of_t);
+            for (((a, b), held), ((of_mean, of_s_t), of_t)) in bars.zip(self.floored.chunks_exact(d_out)).zip(out) {
+                let (a, b) = (a[d], if held[d] { 0.0 } else { b[d] });
+                (*of_mean, *of_s_t) = (a, 2.0 * b);
+                *of_t = if wanted == Wanted::Sites { a * a - 2.0 * b } else { b };
             }
         }
         mix_columns(&projection.mean, &self.t, weights, (s_t, self.share), &mut self.t_bar);
@@ -156,7 +159,8 @@ impl KnownTape {
         product(k_bar, false, Left::transposed(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
         layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, k_bar, &mut sums.psi);
         let k_xx_bar = &mut self.dots[0];
-        k_xx_bar.iter_mut().enumerate().for_each(|(n, bar)| *bar = (0..d_out).map(|d| passed(n, d)).sum());
+        k_xx_bar.fill(0.0);
+        (0..d_out).for_each(|d| axpy(0.5, weights.row(3 * d + 1), k_xx_bar));
         layer.kernel.diags_adjoint(x, k_xx_bar, &mut sums.psi.grad.params);
     }
 }
