@@ -74,9 +74,9 @@ fn commit(state: &mut State, whole: f64, ws: &mut Workspace, events: &mut Vec<Ev
 fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace) {
     ws.site_counts.iter_mut().flatten().for_each(|n| *n = batch.rows.len());
     ws.visit_batch(model, alpha, Wanted::Sites, batch);
-    for ((cavity, back), sites) in ws.cavity.iter().zip(&mut ws.backs).zip(&mut ws.sites) {
-        for (d, (cavity, site)) in cavity.iter().zip(sites).enumerate() {
-            site::first_order(cavity, back, d, site);
+    for (back, sites) in ws.backs.iter_mut().zip(&mut ws.sites) {
+        for (d, site) in sites.iter_mut().enumerate() {
+            site::first_order(back, d, site);
         }
     }
 }

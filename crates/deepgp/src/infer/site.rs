@@ -13,13 +13,13 @@ use crate::gauss::{Factor, Moments};
 use crate::layer::ProjectionBack;
 use crate::linalg::product::Part;
 use crate::linalg::transpose::symmetrise;
-use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_symmetric, mul_vec};
+use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_vec};
 
 /// The first-order site of output `d`, for one point or summed over many: Λ = P, η = g + P μ. P is taken out of `back`.
-pub fn first_order(cavity: &Moments, back: &mut ProjectionBack, d: usize, site: &mut Factor) {
+pub fn first_order(back: &mut ProjectionBack, d: usize, site: &mut Factor) {
     std::mem::swap(&mut site.precision, &mut back.curvature[d]);
-    site.linear.resize(cavity.mean.len(), 0.0);
-    mul_symmetric(&site.precision, &cavity.mean, &mut site.linear);
+    site.linear.clear();
+    site.linear.extend_from_slice(back.pull.row(d));
     axpy(1.0, &back.bars[d].mean, &mut site.linear);
 }
 

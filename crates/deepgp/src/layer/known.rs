@@ -23,17 +23,19 @@ pub struct KnownTape {
     /// (S − I) t + share · t per output, M × N; the adjoint leaves something else there.
     s_t: Vec<Mat>,
     share: f64,
-    /// Numbers per point: k_xx, and of one output tᵀμ and tᵀ(S − I) t.
+    /// k_xx of every point, tᵀμ of every output and point, and tᵀ(S − I) t of one output.
     k_xx: Vec<f64>,
-    dots: [Vec<f64>; 2],
+    t_mu: Mat,
+    excess: Vec<f64>,
     /// Output means, N × D_out.
     pub mean: Mat,
     /// Output variances with noise, N × D_out.
     pub var: Mat,
     /// Which variances were held at the floor.
     floored: Vec<bool>,
-    /// Weights of the adjoint's sums, see [`mix_columns`].
+    /// Weights of the adjoint's sums: see [`mix_columns`], and those of t in Σ g and then in Σ P μ, a row of N per output.
     weights: Mat,
+    of_t: Mat,
     /// t̄, M × N.
     t_bar: Mat,
 }
@@ -83,16 +85,17 @@ impl KnownTape {
         self.var.reshape(n_rows, d_out);
         self.floored.clear();
         self.floored.resize(n_rows * d_out, false);
-        let Self { t, s_t, k_xx, dots, .. } = self;
-        dots.iter_mut().chain([&mut *k_xx]).for_each(|numbers| numbers.resize(n_rows, 0.0));
+        let Self { t, s_t, k_xx, t_mu, excess, .. } = self;
+        [&mut *k_xx, &mut *excess].into_iter().for_each(|numbers| numbers.resize(n_rows, 0.0));
+        t_mu.reshape(d_out, n_rows);
         layer.kernel.diags(x, k_xx);
         for (d, s_t) in s_t.iter().enumerate() {
-            let [means, excesses] = dots;
-            column_dots(t, mean.row(d), (s_t, self.share), means, excesses);
+            let means = t_mu.row_mut(d);
+            column_dots(t, mean.row(d), (s_t, self.share), means, excess);
             let out =
                 self.mean.as_mut_slice().chunks_exact_mut(d_out).zip(self.var.as_mut_slice().chunks_exact_mut(d_out));
             let out = out.zip(self.floored.chunks_exact_mut(d_out));
-            for (((m, excess), k_xx), ((mean, var), held)) in means.iter().zip(excesses).zip(&*k_xx).zip(out) {
+            for (((m, excess), k_xx), ((mean, var), held)) in means.iter().zip(&*excess).zip(&*k_xx).zip(out) {
                 let (v, floor) = (k_xx + *excess, VARIANCE_FLOOR * k_xx);
                 // Written so that NaN stays NaN.
                 let below = v < floor;
@@ -109,7 +112,7 @@ impl KnownTape {
     ///
     /// ```text
     /// t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t       k̄ = L⁻ᵀ t̄       LᵀL̄ = −Σ t̄ tᵀ
-    /// g = a t       Σ P = Σ (a² − 2b) t tᵀ  or  S̄ = Σ b t tᵀ, whichever is wanted
+    /// g = a t       Σ P = Σ (a² − 2b) t tᵀ and Σ P μ  or  S̄ = Σ b t tᵀ, whichever is wanted
     /// ```
     #[expect(clippy::too_many_arguments, reason = "the arguments of `forward`, its adjoint, and what receives it")]
     pub fn backward(
@@ -125,24 +128,28 @@ impl KnownTape {
         let (mean_bar, var_bar) = bar;
         let (n_rows, d_out) = (x.rows(), layer.dim_out);
         let (t_rows, full) = (&self.t_rows, Part::Full);
-        // Σ g = Σ a t
-        product(&mut sums.a, true, Left::transposed(mean_bar, full), (t_rows, full), full);
         sums.noise_var += sum(var_bar.as_slice());
         sums.floored += self.floored.iter().filter(|held| **held).count();
         // t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t, and in the place of (S_d − I) t, which nothing needs any more, multiples of t.
         let (s_t, weights) = (&mut self.s_t, &mut self.weights);
         weights.reshape(3 * d_out, n_rows);
+        self.of_t.reshape(2 * d_out, n_rows);
         for (d, of_output) in weights.as_mut_slice().chunks_exact_mut(3 * n_rows).enumerate() {
             let (of_mean, rest) = of_output.split_at_mut(n_rows);
             let (of_s_t, of_t) = rest.split_at_mut(n_rows);
             let bars = mean_bar.as_slice().chunks_exact(d_out).zip(var_bar.as_slice().chunks_exact(d_out));
-            let out = of_mean.iter_mut().zip(of_s_t).zip(of_t);
+            let out = of_mean.iter_mut().zip(of_s_t).zip(&mut *of_t);
             for (((a, b), held), ((of_mean, of_s_t), of_t)) in bars.zip(self.floored.chunks_exact(d_out)).zip(out) {
                 let (a, b) = (a[d], if held[d] { 0.0 } else { b[d] });
                 (*of_mean, *of_s_t) = (a, 2.0 * b);
                 *of_t = if wanted == Wanted::Sites { a * a - 2.0 * b } else { b };
             }
+            // Σ g = Σ a t,   Σ P μ = Σ (a² − 2b) (tᵀμ) t
+            self.of_t.row_mut(d).copy_from_slice(of_mean);
+            let of_pull = self.of_t.row_mut(d_out + d).iter_mut().zip(&*of_t).zip(self.t_mu.row(d));
+            of_pull.for_each(|((out, of_t), t_mu)| *out = of_t * t_mu);
         }
+        product(&mut sums.a, true, Left::plain(&self.of_t, full), (t_rows, full), full);
         mix_columns(&projection.mean, &self.t, weights, (s_t, self.share), &mut self.t_bar);
         let Second::Known { outer, wanted: found, cross } = &mut sums.second else {
             unreachable!("the sums of the first layer are those of known inputs");
@@ -158,7 +165,7 @@ impl KnownTape {
         let k_bar = &mut self.t_rows;
         product(k_bar, false, Left::transposed(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
         layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, k_bar, &mut sums.psi);
-        let k_xx_bar = &mut self.dots[0];
+        let k_xx_bar = &mut self.excess;
         k_xx_bar.fill(0.0);
         (0..d_out).for_each(|d| axpy(0.5, weights.row(3 * d + 1), k_xx_bar));
         layer.kernel.diags_adjoint(x, k_xx_bar, &mut sums.psi.grad.params);

@@ -10,7 +10,7 @@ use crate::gauss::{Moments, MomentsBar};
 use crate::kernel::row_len;
 use crate::linalg::product::{Left, Part, halve_lower, product};
 use crate::linalg::transpose::{add_transpose_into, mirror};
-use crate::linalg::{Mat, less_outer_lower, less_twice_lower, mul_lower_transposed, mul_vec, sum_lower};
+use crate::linalg::{Mat, less_outer_lower, less_twice_lower, mul_lower_transposed, mul_symmetric, mul_vec, sum_lower};
 use crate::simd::wide;
 
 /// What propagation needs of N(μ, S) of each output: μ and S − I, and of random inputs A and B; kept and refilled from step
@@ -37,6 +37,8 @@ pub struct ProjectionBack {
     pub bars: Vec<MomentsBar>,
     /// Σ P per output, P = g gᵀ − 2G with g = ∂log Z/∂μ and G = ∂log Z/∂S of a point.
     pub curvature: Vec<Mat>,
+    /// Σ P μ, one row of M per output.
+    pub pull: Mat,
     /// Φ = LᵀL̄; its lower triangle has meaning.
     pub phi: Mat,
     half: Mat,
@@ -128,9 +130,10 @@ impl Projection {
     pub fn adjoint(&self, inducing: &Inducing, sums: &mut LayerSums, back: &mut ProjectionBack) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
-        let ProjectionBack { bars, curvature, phi, half } = back;
+        let ProjectionBack { bars, curvature, pull, phi, half } = back;
         bars.resize_with(self.mean.rows(), MomentsBar::default);
         curvature.resize_with(self.mean.rows(), Mat::default);
+        pull.reshape(self.mean.rows(), m);
         phi.reshape(m, m);
         for (d, (bar, p)) in bars.iter_mut().zip(curvature).enumerate() {
             bar.log_partition = 0.0;
@@ -138,6 +141,7 @@ impl Projection {
             match &mut sums.second {
                 Second::Known { outer, wanted, .. } => {
                     bar.mean.copy_from_slice(sums.a.row(d));
+                    pull.row_mut(d).copy_from_slice(sums.a.row(self.mean.rows() + d));
                     let out = if *wanted == Wanted::Sites { p } else { &mut bar.cov };
                     out.reshape(m, m);
                     std::mem::swap(out, &mut outer[d]);
@@ -150,12 +154,14 @@ impl Projection {
                     p.reshape(m, m);
                     std::mem::swap(p, &mut outer[d]);
                     mirror(p, Part::Lower);
+                    mul_symmetric(p, self.mean.row(d), pull.row_mut(d));
                 }
                 Second::Random { outer, whitened: false, c } => {
                     mul_vec(l_inv, Part::Lower, sums.a.row(d), &mut bar.mean);
                     less_twice_lower(&mut outer[d], &c[d]);
                     whiten(inducing, &mut outer[d], half, p);
                     whiten(inducing, &mut c[d], half, &mut bar.cov);
+                    mul_symmetric(p, self.mean.row(d), pull.row_mut(d));
                 }
             }
         }

@@ -32,7 +32,8 @@ impl LayerGrad {
 /// Sums over points for one layer, where a = ∂log Z/∂m and b = ∂log Z/∂v of an output.
 #[derive(Debug, Clone)]
 pub struct LayerSums {
-    /// Σ g, one row of M per output: g = ∂log Z/∂μ of a point, or g̃ = ∂log Z/∂A = L g where [`Second`] says so.
+    /// Σ g, one row of M per output: g = ∂log Z/∂μ of a point, or g̃ = ∂log Z/∂A = L g where [`Second`] says so. Then, where inputs are
+    /// known, as many rows of Σ P μ, if Σ P is wanted.
     pub a: Mat,
     /// Sums of second order, as far as they are wanted.
     pub second: Second,
@@ -74,17 +75,19 @@ impl LayerSums {
     pub fn zeros(layer: &Layer, inputs: Inputs) -> Self {
         let (m, d_out) = (layer.n_inducing(), layer.dim_out);
         let squares = || vec![Mat::zeros(m, m); d_out];
-        let (second, psi) = match inputs {
+        let (rows, second, psi) = match inputs {
             Inputs::Known => (
+                2 * d_out,
                 Second::Known { outer: squares(), wanted: Wanted::Sites, cross: Mat::zeros(m, m) },
                 PsiSums::without_pairs(m, layer.dim_in(), layer.kernel.n_params()),
             ),
             Inputs::Random => (
+                d_out,
                 Second::Random { outer: squares(), whitened: false, c: squares() },
                 PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
             ),
         };
-        Self { a: Mat::zeros(d_out, m), second, fresh: true, psi, noise_var: 0.0, floored: 0 }
+        Self { a: Mat::zeros(rows, m), second, fresh: true, psi, noise_var: 0.0, floored: 0 }
     }
 
     /// Starts anew, keeping the allocations.
