@@ -17,8 +17,8 @@ const FEW: usize = 2;
 pub struct Workspace {
     pub(super) context: Context,
     pub(super) cavity: Vec<Vec<Moments>>,
-    /// Whether the first layer's cavities are factored but not inverted.
-    is_factored: bool,
+    /// Whether cavities are factored but not inverted: those of the first layer, and of the layers above it.
+    is_factored: (bool, bool),
     pub(super) projections: Vec<Projection>,
     pub(super) backs: Vec<ProjectionBack>,
     pub(super) pass: pass::Workspace,
@@ -54,7 +54,7 @@ impl Workspace {
         Self {
             context: Context::default(),
             cavity: layers.iter().map(|l| vec![Moments::default(); l.dim_out]).collect(),
-            is_factored: false,
+            is_factored: (false, false),
             projections: vec![Projection::default(); layers.len()],
             backs: vec![ProjectionBack::default(); layers.len()],
             pass: pass::Workspace::new(model, threads),
@@ -110,20 +110,21 @@ impl Workspace {
         self.project_for(factors, share, usize::MAX)
     }
 
-    /// The same for a batch of so many points from which no more is wanted than sums over points: where they are few, the first layer does
-    /// without the covariances of its cavities.
+    /// The same for a batch of so many points from which no more is wanted than sums over points. The layers above the first then do without
+    /// the covariances of their cavities, and where points are few the first does so too.
     pub(super) fn project_for(&mut self, factors: &[Vec<Factor>], share: f64, n_points: usize) -> Result<()> {
-        let Self { context, cavity, is_factored, projections, pass, .. } = self;
-        *is_factored = n_points <= FEW * context.inducing[0].kzz.rows();
+        self.is_factored = (n_points <= FEW * self.context.inducing[0].kzz.rows(), n_points < usize::MAX);
+        let Self { context, cavity, is_factored: (first, others), projections, pass, .. } = self;
         try_each(pass.crew(), (lent(cavity), lent(projections)), |l, (cavity, projection)| {
-            let is_factored = *is_factored && l == 0;
+            let is_factored = if l == 0 { *first } else { *others };
             for (d, (factor, q)) in factors[l].iter().zip(cavity.iter_mut()).enumerate() {
                 let refilled = if is_factored { q.refill_factored(factor, share) } else { q.refill(factor, share) };
                 refilled.map_err(|e| e.in_output(d).in_layer(l))?;
             }
+            let (inducing, inputs) = (&context.inducing[l], Inputs::of(l));
             match is_factored {
-                true => projection.refill_means(cavity),
-                false => projection.refill(&context.inducing[l], Inputs::of(l), cavity),
+                true => projection.refill_factored(inducing, inputs, cavity),
+                false => projection.refill(inducing, inputs, cavity),
             }
             Ok(())
         })
@@ -133,7 +134,7 @@ impl Workspace {
     /// cavities' moments to `backs`.
     pub(super) fn visit_batch(&mut self, model: &DeepGp, alpha: f64, wanted: Wanted, batch: Batch<'_>) {
         let Self { context, cavity, is_factored, projections, backs, pass, sums, phi, .. } = self;
-        let factored = is_factored.then_some(&cavity[0][..]);
+        let (factored, others) = (is_factored.0.then_some(&cavity[0][..]), is_factored.1);
         Pass { model, inducing: &context.inducing, projections, alpha, wanted }.run_factored(
             factored,
             (batch.x, batch.y),
@@ -143,7 +144,8 @@ impl Workspace {
         );
         let memory = ((lent(&mut sums.layers), lent(backs)), lent(phi));
         each(pass.crew(), memory, |l, ((sums, back), phi)| {
-            projections[l].adjoint(&context.inducing[l], sums, back);
+            let q = (l > 0 && others).then_some(&cavity[l][..]);
+            projections[l].adjoint_solving(q, &context.inducing[l], sums, back);
             std::mem::swap(phi, &mut back.phi);
         });
     }

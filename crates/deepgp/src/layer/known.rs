@@ -64,7 +64,7 @@ impl KnownTape {
         self.see(layer, inducing, x);
         self.share = 1.0;
         for (s_t, q) in self.s_t.iter_mut().zip(q) {
-            q.precision.factored().solve(&self.t, s_t);
+            q.precision.factored().solve(&self.t, Part::Full, s_t);
         }
         self.moments(layer, &projection.mean, x);
     }

@@ -79,24 +79,30 @@ impl Projection {
     /// A = Eᵀ (C_q⁻¹ s η)        C = EᵀE − K⁻¹
     /// ```
     pub fn refill(&mut self, inducing: &Inducing, inputs: Inputs, q: &[Moments]) {
-        let m = q.first().map_or(0, |q| q.mean.len());
-        self.mean.reshape(q.len(), m);
+        self.refill_means(q);
         self.excess.resize_with(q.len(), Mat::default);
-        for (d, (q, excess)) in q.iter().zip(&mut self.excess).enumerate() {
-            self.mean.row_mut(d).copy_from_slice(&q.mean);
+        for (q, excess) in q.iter().zip(&mut self.excess) {
             q.precision.inverse_into(excess);
-            (0..m).for_each(|i| excess[(i, i)] -= 1.0);
+            (0..q.mean.len()).for_each(|i| excess[(i, i)] -= 1.0);
         }
         if inputs == Inputs::Random {
             self.refill_random(inducing, q);
         }
     }
 
-    /// For known inputs alone, and a caller that has the precisions' factors to propagate with ([`super::KnownTape::forward_solving`]).
-    pub(crate) fn refill_means(&mut self, q: &[Moments]) {
+    /// The same without S − I, for a caller that propagates with the precisions' factors instead
+    /// ([`super::KnownTape::forward_solving`], [`Projection::adjoint_solving`]).
+    pub(crate) fn refill_factored(&mut self, inducing: &Inducing, inputs: Inputs, q: &[Moments]) {
+        self.refill_means(q);
+        self.excess.clear();
+        if inputs == Inputs::Random {
+            self.refill_random(inducing, q);
+        }
+    }
+
+    fn refill_means(&mut self, q: &[Moments]) {
         self.mean.reshape(q.len(), q.first().map_or(0, |q| q.mean.len()));
         q.iter().enumerate().for_each(|(d, q)| self.mean.row_mut(d).copy_from_slice(&q.mean));
-        self.excess.clear();
     }
 
     fn refill_random(&mut self, inducing: &Inducing, q: &[Moments]) {
@@ -128,6 +134,17 @@ impl Projection {
     /// the whitened scale: forms of Φ that pass through K⁻¹ are cheaper, and worthless where K is nearly singular. Sums of second
     /// order are taken out of `sums`.
     pub fn adjoint(&self, inducing: &Inducing, sums: &mut LayerSums, back: &mut ProjectionBack) {
+        self.adjoint_solving(None, inducing, sums, back);
+    }
+
+    /// The same with the Gaussians themselves, if there is no S − I: then (S − I) S̄ = S S̄ − S̄, with S S̄ by the precision's factor.
+    pub(crate) fn adjoint_solving(
+        &self,
+        q: Option<&[Moments]>,
+        inducing: &Inducing,
+        sums: &mut LayerSums,
+        back: &mut ProjectionBack,
+    ) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
         let ProjectionBack { bars, curvature, pull, phi, half } = back;
@@ -171,13 +188,20 @@ impl Projection {
                 wide(|| phi.as_mut_slice().iter_mut().for_each(|v| *v = -*v));
             }
             Second::Random { .. } => {
-                // Σ (S − I) S̄ first, then −2 of it less Σ μ μ̄ᵀ.
-                for (d, (excess, bar)) in self.excess.iter().zip(bars.iter()).enumerate() {
-                    let (excess, cov_bar) = (Left::plain(excess, Part::Full), (&bar.cov, Part::Full));
-                    product(phi, d > 0, excess, cov_bar, Part::Lower);
-                }
                 for (d, bar) in bars.iter().enumerate() {
-                    less_outer_lower(phi, if d == 0 { -2.0 } else { 1.0 }, self.mean.row(d), &bar.mean);
+                    // −2 (S − I) S̄ − μ μ̄ᵀ of the first output takes the place of what was there, those of others are added.
+                    let (out, cov_bar) = (if d == 0 { &mut *phi } else { &mut *half }, &bar.cov);
+                    match q {
+                        Some(q) => q[d].precision.factored().solve(cov_bar, Part::Lower, out),
+                        None => {
+                            let excess = Left::plain(&self.excess[d], Part::Full);
+                            product(out, false, excess, (cov_bar, Part::Full), Part::Lower);
+                        }
+                    }
+                    less_outer_lower(out, -2.0, q.map(|_| cov_bar), self.mean.row(d), &bar.mean);
+                    if d > 0 {
+                        phi.add_scaled(1.0, half);
+                    }
                 }
             }
         }

@@ -198,16 +198,18 @@ impl<F: Fn(usize) -> f64> Job for ScaledRows<F> {
     }
 }
 
-/// `A ← scale · A − x yᵀ` in the lower triangle of a square matrix; entries near the diagonal of the other half may be written too.
+/// `A ← scale · (A − B) − x yᵀ` in the lower triangle of a square matrix, without B if there is none; entries near the diagonal of the other
+/// half may be written too.
 ///
 /// # Panics
 /// If the sizes do not fit.
-pub(crate) fn less_outer_lower(a: &mut Mat, scale: f64, x: &[f64], y: &[f64]) {
+pub(crate) fn less_outer_lower(a: &mut Mat, scale: f64, b: Option<&Mat>, x: &[f64], y: &[f64]) {
     let m = a.rows();
     assert_eq!((m, m, m), (a.cols(), x.len(), y.len()), "sizes must agree");
-    let at = a.as_mut_slice().as_mut_ptr();
+    assert!(b.is_none_or(|b| (b.rows(), b.cols()) == (m, m)), "sizes must agree");
+    let (at, b) = (a.as_mut_slice().as_mut_ptr(), b.map(|b| (-scale, b.as_slice().as_ptr())));
     // SAFETY: the pointers cover M × M and M numbers, as just checked.
-    unsafe { run(LowerSum { m, of_a: scale, a: at, b: None, outer: Some((-1.0, x, y)), out: at, stride: m }) }
+    unsafe { run(LowerSum { m, of_a: scale, a: at, b, outer: Some((-1.0, x, y)), out: at, stride: m }) }
 }
 
 /// `A ← A − 2B` in the lower triangle of a square matrix; entries near the diagonal of the other half may be written too.
@@ -468,11 +470,15 @@ mod tests {
                 let (x, y) = (pseudo_random(1, m, 3), pseudo_random(1, m, 4));
                 let (x, y) = (x.row(0), y.row(0));
                 let (mut less, mut less_twice, mut sum) = (a.clone(), a.clone(), Mat::zeros(m, m + 3));
+                let mut less_both = a.clone();
+                less_outer_lower(&mut less_both, -2.0, Some(&b), x, y);
                 less_twice_lower(&mut less_twice, &b);
-                less_outer_lower(&mut less, -2.0, x, y);
+                less_outer_lower(&mut less, -2.0, None, x, y);
                 sum_lower(&a, &b, x, &mut sum);
                 for (i, j) in (0..m).flat_map(|i| (0..=i).map(move |j| (i, j))) {
                     assert!((less[(i, j)] + 2.0 * a[(i, j)] + x[i] * y[j]).abs() < 1e-15, "{isa:?} {m}");
+                    let expected = less[(i, j)] + 2.0 * b[(i, j)];
+                    assert!((less_both[(i, j)] - expected).abs() < 1e-15, "{isa:?} {m}");
                     assert!((less_twice[(i, j)] - a[(i, j)] + 2.0 * b[(i, j)]).abs() < 1e-15, "{isa:?} {m}");
                     let expected = a[(i, j)] - b[(i, j)] + x[i] * x[j];
                     assert!((sum[(i, j)] - expected).abs() < 1e-15, "{isa:?} {m}");

@@ -2,6 +2,7 @@
 //! beforehand, so that all that is done to right-hand sides are products. All matrices are row-major.
 
 use super::Mat;
+use super::product::Part;
 use super::tile::{Strided, accumulate, column_tiles, combine, store, unit, zeros};
 use crate::simd::{Job, Lanes, PAD, run};
 
@@ -24,17 +25,18 @@ pub(super) fn invert_blocks(u: &Mat, inv_diag: &[f64], blocks: &mut Vec<[f64; PA
 }
 
 impl Factored<'_> {
-    /// X = K⁻¹ T for M × N matrices. Cost: 2 M² N flops.
+    /// X = K⁻¹ T for M × N matrices; if only a lower triangle is wanted, what stands above it has no meaning. Cost: 2 M² N flops, 3/2 for a
+    /// square of which half is wanted.
     ///
     /// # Panics
     /// If the sizes do not fit.
-    pub fn solve(self, t: &Mat, x: &mut Mat) {
+    pub fn solve(self, t: &Mat, wanted: Part, x: &mut Mat) {
         let (m, n) = (self.u.rows(), t.cols());
         assert_eq!((m, m), (t.rows(), self.blocks.len()), "sizes must agree");
         x.reshape(m, n);
         let (from, x) = (t.as_slice().as_ptr(), x.as_mut_slice().as_mut_ptr());
         // SAFETY: the pointers cover M × N numbers, as just checked.
-        unsafe { run(Solve { factored: self, n, from, x }) }
+        unsafe { run(Solve { factored: self, n, wanted, from, x }) }
     }
 
     /// x ← U⁻¹ x.
@@ -147,6 +149,7 @@ struct Solve<'a> {
     factored: Factored<'a>,
     /// Columns.
     n: usize,
+    wanted: Part,
     from: *const f64,
     x: *mut f64,
 }
@@ -186,7 +189,9 @@ impl Solve<'_> {
 
     #[inline(always)]
     unsafe fn rows<L: Lanes, const R: usize, const UPPER: bool>(&self, i: usize) {
-        for (j, vectors, tail) in column_tiles(0..self.n, L::N) {
+        // The way up reads nothing to the right of what it writes, since rows reach the further the lower they are.
+        let columns = if UPPER && self.wanted == Part::Lower { self.n.min(i + R) } else { self.n };
+        for (j, vectors, tail) in column_tiles(0..columns, L::N) {
             // SAFETY: passed on to the caller.
             unsafe {
                 match vectors {
@@ -257,7 +262,7 @@ unsafe fn multiply<L: Lanes, const R: usize, const C: usize, const UPPER: bool>(
 #[cfg(test)]
 mod tests {
     use super::super::factor::cholesky_upper;
-    use super::super::test_matrices::{largest_difference, pseudo_random};
+    use super::super::test_matrices::{largest_difference, masked, pseudo_random};
     use super::*;
     use crate::linalg::{Op, mul};
     use crate::simd::forced::on_each;
@@ -277,9 +282,13 @@ mod tests {
                 let u = Mat::from_fn(m, u.cols(), |i, j| if i <= j && j < m { u[(i, j)] } else { f64::NAN });
                 let factored = Factored { u: &u, blocks: &blocks };
                 let (t, mut x, mut found) = (pseudo_random(m, n, 7), Mat::default(), Mat::default());
-                factored.solve(&t, &mut x);
+                factored.solve(&t, Part::Full, &mut x);
                 mul(&mut found, &k, Op::Id, &x, Op::Id);
                 assert!(largest_difference(&found, &t) < 1e-12 * m as f64, "{isa:?} {m} × {n}");
+                let mut lower = Mat::default();
+                factored.solve(&t, Part::Lower, &mut lower);
+                let largest = largest_difference(&masked(&lower, Part::Lower), &masked(&x, Part::Lower));
+                assert_eq!(largest, 0.0, "{isa:?} {m} × {n}");
                 let mut single = t.column(0);
                 factored.solve_upper(&mut single);
                 for i in 0..m {
