@@ -9,7 +9,9 @@
 
 use crate::error::Result;
 use crate::linalg::factor::cholesky_solving;
-use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, not_definite, sum_of_logs};
+use crate::linalg::{
+    Cholesky, Mat, Op, axpy, combine_symmetric, dot, mul, mul_lower_transposed, not_definite, sum_of_logs,
+};
 use crate::simd::{combine, find};
 use serde::{Deserialize, Serialize};
 
@@ -40,13 +42,13 @@ impl Factor {
         axpy(scale, &other.linear, &mut self.linear);
     }
 
-    /// Becomes `a · x + b · y`, keeping its memory.
+    /// Becomes `a · x + b · y`, keeping its memory; of the precisions the lower triangles are read.
     pub fn combine(&mut self, a: f64, x: &Factor, b: f64, y: &Factor) {
         let m = x.linear.len();
         if self.linear.len() != m {
             *self = Factor::zeros(m);
         }
-        combine(a, x.precision.as_slice(), b, y.precision.as_slice(), self.precision.as_mut_slice());
+        combine_symmetric(a, &x.precision, b, &y.precision, &mut self.precision);
         combine(a, &x.linear, b, &y.linear, &mut self.linear);
     }
 

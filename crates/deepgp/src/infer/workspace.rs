@@ -144,7 +144,7 @@ impl Workspace {
         );
         let memory = ((lent(&mut sums.layers), lent(backs)), lent(phi));
         each(pass.crew(), memory, |l, ((sums, back), phi)| {
-            let q = (l > 0 && others).then_some(&cavity[l][..]);
+            let q = others.then_some(&cavity[l][..]);
             projections[l].adjoint_solving(q, &context.inducing[l], sums, back);
             std::mem::swap(phi, &mut back.phi);
         });

@@ -137,7 +137,8 @@ impl Projection {
         self.adjoint_solving(None, inducing, sums, back);
     }
 
-    /// The same with the Gaussians themselves, if there is no S − I: then (S − I) S̄ = S S̄ − S̄, with S S̄ by the precision's factor.
+    /// The same for first-order sites, with the Gaussians themselves where there is no S − I: then (S − I) S̄ = S S̄ − S̄, with S S̄ by the
+    /// precision's factor. Of Σ P only the lower triangle has meaning.
     pub(crate) fn adjoint_solving(
         &self,
         q: Option<&[Moments]>,
@@ -162,7 +163,9 @@ impl Projection {
                     let out = if *wanted == Wanted::Sites { p } else { &mut bar.cov };
                     out.reshape(m, m);
                     std::mem::swap(out, &mut outer[d]);
-                    mirror(out, Part::Lower);
+                    if q.is_none() {
+                        mirror(out, Part::Lower);
+                    }
                 }
                 Second::Random { outer, whitened: true, c } => {
                     bar.mean.copy_from_slice(sums.a.row(d));

@@ -2,6 +2,7 @@
 
 use super::Mat;
 use super::product::Part;
+use super::transpose::mirror;
 use crate::simd::{Job, Lanes, run};
 
 /// `out = A x` for A with entries in `part`; beyond it A must be zero.
@@ -210,6 +211,20 @@ pub(crate) fn less_outer_lower(a: &mut Mat, scale: f64, b: Option<&Mat>, x: &[f6
     let (at, b) = (a.as_mut_slice().as_mut_ptr(), b.map(|b| (-scale, b.as_slice().as_ptr())));
     // SAFETY: the pointers cover M × M and M numbers, as just checked.
     unsafe { run(LowerSum { m, of_a: scale, a: at, b, outer: Some((-1.0, x, y)), out: at, stride: m }) }
+}
+
+/// `out = a · A + b · B` for symmetric matrices, of which the lower triangles are read.
+///
+/// # Panics
+/// If the sizes do not fit.
+pub(crate) fn combine_symmetric(of_a: f64, a: &Mat, of_b: f64, b: &Mat, out: &mut Mat) {
+    let m = a.rows();
+    assert_eq!((m, m, m), (a.cols(), b.rows(), b.cols()), "sizes must agree");
+    out.reshape(m, m);
+    let (at, a, b) = (out.as_mut_slice().as_mut_ptr(), a.as_slice().as_ptr(), Some((of_b, b.as_slice().as_ptr())));
+    // SAFETY: the pointers cover M × M numbers, as just checked.
+    unsafe { run(LowerSum { m, of_a, a, b, outer: None, out: at, stride: m }) }
+    mirror(out, Part::Lower);
 }
 
 /// `A ← A − 2B` in the lower triangle of a square matrix; entries near the diagonal of the other half may be written too.
@@ -470,13 +485,17 @@ mod tests {
                 let (x, y) = (pseudo_random(1, m, 3), pseudo_random(1, m, 4));
                 let (x, y) = (x.row(0), y.row(0));
                 let (mut less, mut less_twice, mut sum) = (a.clone(), a.clone(), Mat::zeros(m, m + 3));
-                let mut less_both = a.clone();
+                let (mut less_both, mut combined) = (a.clone(), Mat::default());
+                combine_symmetric(0.3, &a, -0.7, &b, &mut combined);
                 less_outer_lower(&mut less_both, -2.0, Some(&b), x, y);
                 less_twice_lower(&mut less_twice, &b);
                 less_outer_lower(&mut less, -2.0, None, x, y);
                 sum_lower(&a, &b, x, &mut sum);
                 for (i, j) in (0..m).flat_map(|i| (0..=i).map(move |j| (i, j))) {
                     assert!((less[(i, j)] + 2.0 * a[(i, j)] + x[i] * y[j]).abs() < 1e-15, "{isa:?} {m}");
+                    let expected = 0.3 * a[(i, j)] - 0.7 * b[(i, j)];
+                    assert!((combined[(i, j)] - expected).abs() < 1e-15, "{isa:?} {m}");
+                    assert_eq!(combined[(i, j)], combined[(j, i)], "{isa:?} {m}");
                     let expected = less[(i, j)] + 2.0 * b[(i, j)];
                     assert!((less_both[(i, j)] - expected).abs() < 1e-15, "{isa:?} {m}");
                     assert!((less_twice[(i, j)] - a[(i, j)] + 2.0 * b[(i, j)]).abs() < 1e-15, "{isa:?} {m}");
