@@ -8,7 +8,7 @@
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR, Wanted};
 use crate::gauss::Moments;
 use crate::kernel::Law;
-use crate::linalg::product::{Left, Part, product};
+use crate::linalg::product::{Left, Part, negative_product, product};
 use crate::linalg::transpose::transpose_into;
 use crate::linalg::{Mat, axpy, column_dots, mix_columns, sum};
 
@@ -160,7 +160,7 @@ impl KnownTape {
         for (outer, scaled) in outer.iter_mut().zip(&*s_t) {
             product(outer, add, Left::plain(scaled, full), (t_rows, full), Part::Lower);
         }
-        product(cross, add, Left::plain(&self.t_bar, full), (t_rows, full), Part::Lower);
+        negative_product(cross, add, Left::plain(&self.t_bar, full), (t_rows, full), Part::Lower);
         // k̄ takes the place of tᵀ.
         let k_bar = &mut self.t_rows;
         product(k_bar, false, Left::transposed(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);

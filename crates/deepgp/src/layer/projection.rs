@@ -11,7 +11,6 @@ use crate::kernel::row_len;
 use crate::linalg::product::{Left, Part, halve_lower, product};
 use crate::linalg::transpose::{add_transpose_into, mirror};
 use crate::linalg::{Mat, less_outer_lower, less_twice_lower, mul_lower_transposed, mul_symmetric, mul_vec, sum_lower};
-use crate::simd::wide;
 
 /// What propagation needs of N(μ, S) of each output: μ and S − I, and of random inputs A and B; kept and refilled from step
 /// to step.
@@ -186,10 +185,7 @@ impl Projection {
             }
         }
         match &mut sums.second {
-            Second::Known { cross, .. } => {
-                std::mem::swap(phi, cross);
-                wide(|| phi.as_mut_slice().iter_mut().for_each(|v| *v = -*v));
-            }
+            Second::Known { cross, .. } => std::mem::swap(phi, cross),
             Second::Random { .. } => {
                 for (d, bar) in bars.iter().enumerate() {
                     // −2 (S − I) S̄ − μ μ̄ᵀ of the first output takes the place of what was there, those of others are added.

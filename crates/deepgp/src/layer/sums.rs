@@ -56,7 +56,7 @@ pub enum Second {
         outer: Vec<Mat>,
         /// Which of the two it is.
         wanted: Wanted,
-        /// Σ t̄ tᵀ = −LᵀL̄, M × M; the lower triangle has meaning.
+        /// LᵀL̄ = −Σ t̄ tᵀ, M × M; the lower triangle has meaning.
         cross: Mat,
     },
     /// Of random inputs.

@@ -7,7 +7,7 @@
 
 use super::{Observation, Tilted, assert_power};
 use crate::error::{Result, expect_positive};
-use crate::linalg::{Mat, sum, sum_of_logs};
+use crate::linalg::{Mat, sum_of_logs};
 use crate::param::{Block, BlockMut, Domain, Parameters};
 use crate::simd::wide;
 use crate::special::{LN_2PI, ln_1p, normal_log_density};
@@ -147,8 +147,9 @@ impl Observation for Gaussian {
                 for g in 0..rows.len() {
                     (mean_bar[(some + g, d)], var_bar[(some + g, d)]) = (m[g], v[g]);
                 }
-                *param += sum(&noise_bar[..rows.len()]);
-                log_z += noise.log_z(rows.len(), sum_of_ln_1p(&growth[..rows.len()]), sum(&square[..rows.len()]));
+                let few = |numbers: &[f64; TOGETHER]| numbers[..rows.len()].iter().sum::<f64>();
+                *param += few(&noise_bar);
+                log_z += noise.log_z(rows.len(), sum_of_ln_1p(&growth[..rows.len()]), few(&square));
             }
         }
         log_z

@@ -76,9 +76,21 @@ impl<'a> Left<'a> {
 /// # Panics
 /// If the inner sizes differ, or, when adding, the shape of `out`.
 pub fn product(out: &mut Mat, add: bool, a: Left<'_>, b: (&Mat, Part), part: Part) {
+    product_in(out, if add { Mode::Add } else { Mode::Set }, a, b, part);
+}
+
+/// `out = −op(A) B` or `out −= op(A) B`; otherwise as [`product`].
+///
+/// # Panics
+/// As [`product`].
+pub(crate) fn negative_product(out: &mut Mat, add: bool, a: Left<'_>, b: (&Mat, Part), part: Part) {
+    product_in(out, if add { Mode::Subtract } else { Mode::Negate }, a, b, part);
+}
+
+fn product_in(out: &mut Mat, mode: Mode, a: Left<'_>, b: (&Mat, Part), part: Part) {
     let ((rows, inner), (b, b_part)) = (a.shape(), b);
     assert_eq!(inner, b.rows(), "inner sizes must agree");
-    if add {
+    if matches!(mode, Mode::Add | Mode::Subtract) {
         assert_eq!((out.rows(), out.cols()), (rows, b.cols()), "shapes must agree");
     } else if (out.rows(), out.cols()) != (rows, b.cols()) {
         out.reshape(rows, b.cols());
@@ -93,7 +105,7 @@ pub fn product(out: &mut Mat, add: bool, a: Left<'_>, b: (&Mat, Part), part: Par
         out_stride: b.cols(),
         size: (rows, b.cols(), inner),
         part,
-        mode: if add { Mode::Add } else { Mode::Set },
+        mode,
     };
     // SAFETY: the pointers cover rows × inner, inner × cols and rows × cols numbers, as just checked, and `out` is
     // borrowed mutably, so it does not overlap the others.
@@ -155,6 +167,7 @@ impl Job for HalveLower {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Set,
+    Negate,
     Add,
     Subtract,
     /// The sum goes on from what is there.
@@ -289,6 +302,7 @@ impl Tile {
             let mut acc = accumulate::<L, R, C>(acc, a, b, b_stride, range, tail);
             match mode {
                 Mode::Set | Mode::Continue => {}
+                Mode::Negate => acc.iter_mut().flatten().for_each(|v| *v = L::sub(L::splat(0.0), *v)),
                 Mode::Add => combine::<L, R, C>(&mut acc, out, out_stride, tail, |_, old, new| L::add(old, new)),
                 Mode::Subtract => combine::<L, R, C>(&mut acc, out, out_stride, tail, |_, old, new| L::sub(old, new)),
             }
@@ -441,6 +455,7 @@ impl Copied {
         let Product { out, out_stride, .. } = self.product;
         let mode = match self.product.mode {
             Mode::Set if block.start > 0 => Mode::Continue,
+            Mode::Negate if block.start > 0 => Mode::Subtract,
             mode => mode,
         };
         for (i, height) in row_tiles::<L>(rows.clone()) {
@@ -448,7 +463,7 @@ impl Copied {
                 let tile = j..(j + vectors * L::N).min(columns.end);
                 let Some(range) = self.range(i..i + height, &block, tile) else { continue };
                 // A first block without entries sets zeros.
-                if range.is_empty() && mode != Mode::Set {
+                if range.is_empty() && !matches!(mode, Mode::Set | Mode::Negate) {
                     continue;
                 }
                 // SAFETY: passed on to the caller; the copies are there.
@@ -499,6 +514,12 @@ mod tests {
                     expected.as_mut_slice().iter_mut().for_each(|v| *v *= 2.0);
                     let error = largest_difference(&masked(&found, part), &masked(&expected, part));
                     assert!(error < 1e-13, "adding {m} {a_part:?} {b_part:?} {part:?} {transposed}: {error}");
+                    let mut negative = Mat::default();
+                    negative_product(&mut negative, false, view, (&right, b_part), part);
+                    negative_product(&mut negative, true, view, (&right, b_part), part);
+                    negative.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+                    let error = largest_difference(&masked(&negative, part), &masked(&expected, part));
+                    assert!(error < 1e-13, "negative {m} {a_part:?} {b_part:?} {part:?} {transposed}: {error}");
                 }
             }
         }
@@ -563,6 +584,10 @@ mod tests {
                     unsafe { run(InPlace(job)) };
                     assert_eq!(masked(&copied, part), masked(&in_place, part), "{rows} {a_part:?} {b_part:?} {part:?}");
                     assert!(largest_difference(&masked(&copied, part), &expected) < 1e-12);
+                    let mut negative = Mat::default();
+                    negative_product(&mut negative, false, view, (&b, b_part), part);
+                    negative.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+                    assert!(largest_difference(&masked(&negative, part), &expected) < 1e-12);
                     product(&mut copied, true, view, (&b, b_part), part);
                     let twice = Mat::from_fn(rows, cols, |i, j| 2.0 * expected[(i, j)]);
                     assert!(
