@@ -462,6 +462,37 @@ fn a_jump_of_the_energy_halves_the_damping() {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// Two ways through a layer
+
+/// For first-order sites layers do without the covariances of their cavities, the first only where points are few. Rows that are repeated give
+/// the same step, and the energy with all its derivatives is computed with covariances.
+#[test]
+fn steps_do_not_depend_on_whether_covariances_are_made() {
+    let mut draw = Draw::new(21);
+    for (widths, linear) in [(&[2, 1][..], true), (&[2, 3, 1], false), (&[3, 2, 2, 1], true)] {
+        let model = draw.network(widths, 5, linear);
+        let (x, y) = (draw.normals(4, widths[0]), draw.normals(4, 1));
+        let start = draw.factors(&model);
+        let inference = inference(Engine::Sep(Site::FirstOrder), 0.7, 0.3, 1e-6);
+        let steps = [1, 5].map(|times| {
+            let mut state = State::new(start.clone(), 40, &inference).expect("a state");
+            let repeated = rows(&x).repeat(times);
+            let batch = Batch { n_data: 40, ..Batch::of(&x, &y, &repeated) };
+            let mut ws = Workspace::new(&model);
+            let step = inference.step(&model, &mut state, batch, &mut ws).expect("a step");
+            let expected = inference.sep_energy(&model, &start, batch, &mut ws).expect("an energy");
+            assert_close("energy", step.energy, expected.energy, Tolerance::Rounding);
+            assert_all_close("gradient", &step.gradient, &expected.model, Tolerance::Value);
+            (step.gradient, flat(state.factors()))
+        });
+        let [few, many] = &steps;
+        assert_all_close("gradient of few and many", &few.0, &many.0, Tolerance::Value);
+        assert_all_close("factors after few and many", &few.1, &many.1, Tolerance::Value);
+        assert_ne!(few.1, flat(&start), "the factors moved");
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // Two forms of one site
 
 #[test]

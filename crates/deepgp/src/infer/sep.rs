@@ -24,8 +24,8 @@ pub(super) fn step(
     let alpha = inference.settings.alpha;
     let (n_data, weight) = (batch.n_data as f64, batch.weight(alpha));
     let phi = state.log_partition(&mut ws.root)?;
-    let n_points = if kind == Site::FirstOrder { batch.rows.len() } else { usize::MAX };
-    ws.project_for(state.factors(), 1.0 - alpha / n_data, n_points)?;
+    let sites = (kind == Site::FirstOrder).then_some(batch.rows.len());
+    ws.project(state.factors(), 1.0 - alpha / n_data, sites)?;
 
     let mut events = Vec::new();
     match kind {

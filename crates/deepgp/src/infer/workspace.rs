@@ -17,8 +17,8 @@ const FEW: usize = 2;
 pub struct Workspace {
     pub(super) context: Context,
     pub(super) cavity: Vec<Vec<Moments>>,
-    /// Whether cavities are factored but not inverted: those of the first layer, and of the layers above it.
-    is_factored: (bool, bool),
+    /// Whether the cavities of the first layer are factored but not inverted.
+    is_factored: bool,
     pub(super) projections: Vec<Projection>,
     pub(super) backs: Vec<ProjectionBack>,
     pub(super) pass: pass::Workspace,
@@ -54,7 +54,7 @@ impl Workspace {
         Self {
             context: Context::default(),
             cavity: layers.iter().map(|l| vec![Moments::default(); l.dim_out]).collect(),
-            is_factored: (false, false),
+            is_factored: false,
             projections: vec![Projection::default(); layers.len()],
             backs: vec![ProjectionBack::default(); layers.len()],
             pass: pass::Workspace::new(model, threads),
@@ -105,18 +105,14 @@ impl Workspace {
         }
     }
 
-    /// Makes `cavity` and `projections` those of prior × factorˢ.
-    pub(super) fn project(&mut self, factors: &[Vec<Factor>], share: f64) -> Result<()> {
-        self.project_for(factors, share, usize::MAX)
-    }
-
-    /// The same for a batch of so many points from which no more is wanted than sums over points. The layers above the first then do without
-    /// the covariances of their cavities, and where points are few the first does so too.
-    pub(super) fn project_for(&mut self, factors: &[Vec<Factor>], share: f64, n_points: usize) -> Result<()> {
-        self.is_factored = (n_points <= FEW * self.context.inducing[0].kzz.rows(), n_points < usize::MAX);
-        let Self { context, cavity, is_factored: (first, others), projections, pass, .. } = self;
+    /// Makes `cavity` and `projections` those of prior × factorˢ, for anything or for [`Workspace::visit_batch`] alone, with first-order sites of
+    /// so many points. For these the layers above the first do without the covariances of their cavities, and where points are few the first
+    /// does so too.
+    pub(super) fn project(&mut self, factors: &[Vec<Factor>], share: f64, sites: Option<usize>) -> Result<()> {
+        let Self { context, cavity, is_factored, projections, pass, .. } = self;
+        *is_factored = sites.is_some_and(|points| points <= FEW * context.inducing[0].kzz.rows());
         try_each(pass.crew(), (lent(cavity), lent(projections)), |l, (cavity, projection)| {
-            let is_factored = if l == 0 { *first } else { *others };
+            let is_factored = if l == 0 { *is_factored } else { sites.is_some() };
             for (d, (factor, q)) in factors[l].iter().zip(cavity.iter_mut()).enumerate() {
                 let refilled = if is_factored { q.refill_factored(factor, share) } else { q.refill(factor, share) };
                 refilled.map_err(|e| e.in_output(d).in_layer(l))?;
@@ -134,9 +130,9 @@ impl Workspace {
     /// cavities' moments to `backs`.
     pub(super) fn visit_batch(&mut self, model: &DeepGp, alpha: f64, wanted: Wanted, batch: Batch<'_>) {
         let Self { context, cavity, is_factored, projections, backs, pass, sums, phi, .. } = self;
-        let (factored, others) = (is_factored.0.then_some(&cavity[0][..]), is_factored.1);
+        let first = is_factored.then_some(&cavity[0][..]);
         Pass { model, inducing: &context.inducing, projections, alpha, wanted }.run_factored(
-            factored,
+            first,
             (batch.x, batch.y),
             batch.rows,
             pass,
@@ -144,7 +140,7 @@ impl Workspace {
         );
         let memory = ((lent(&mut sums.layers), lent(backs)), lent(phi));
         each(pass.crew(), memory, |l, ((sums, back), phi)| {
-            let q = others.then_some(&cavity[l][..]);
+            let q = (wanted == Wanted::Sites).then_some(&cavity[l][..]);
             projections[l].adjoint_solving(q, &context.inducing[l], sums, back);
             std::mem::swap(phi, &mut back.phi);
         });

@@ -112,6 +112,31 @@ mod tests {
         assert!((theta[0] - 0.9).abs() < 1e-7 && (theta[1] + 0.9).abs() < 1e-6, "{theta:?}");
     }
 
+    /// The formula entry by entry, on every instruction set, for gradients of all sizes and none.
+    #[test]
+    fn steps_are_those_of_the_formula() {
+        crate::simd::forced::on_each(|isa| {
+            let n = 21;
+            let gradient = |i: usize, t: i32| match i % 7 {
+                0 => 0.0,
+                k => (i as f64 + f64::from(t)).sin() * 10.0_f64.powi(40 * (k as i32 - 4)),
+            };
+            let (mut adam, mut theta) = (Adam::new(n), vec![1.0; n]);
+            let (mut expected, mut m, mut v) = (theta.clone(), vec![0.0; n], vec![0.0; n]);
+            for t in 1..6 {
+                let g: Vec<f64> = (0..n).map(|i| gradient(i, t)).collect();
+                adam.step(&mut theta, &g, 0.1);
+                for i in 0..n {
+                    m[i] = BETA1 * m[i] + (1.0 - BETA1) * g[i];
+                    v[i] = BETA2 * v[i] + (1.0 - BETA2) * g[i] * g[i];
+                    let (m_hat, v_hat): (f64, f64) = (m[i] / (1.0 - BETA1.powi(t)), v[i] / (1.0 - BETA2.powi(t)));
+                    expected[i] -= 0.1 * m_hat / (v_hat.sqrt() + EPSILON);
+                    assert!((theta[i] - expected[i]).abs() < 1e-14, "{isa:?}, entry {i}: {} {}", theta[i], expected[i]);
+                }
+            }
+        });
+    }
+
     #[test]
     fn descends_a_badly_scaled_quadratic() {
         let (mut adam, mut theta) = (Adam::new(2), [1.0, 1.0]);

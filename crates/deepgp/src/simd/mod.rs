@@ -229,3 +229,43 @@ pub(crate) unsafe fn run_on<J: Job>(isa: Isa, job: J) -> J::Output {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// √x and 1/x of whole vectors.
+    struct Roots<'a>(&'a [f64], &'a mut [f64], &'a mut [f64]);
+
+    impl Job for Roots<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        unsafe fn run<L: Lanes>(self) {
+            for i in (0..self.0.len()).step_by(L::N) {
+                // SAFETY: passed on to the caller; there are whole vectors.
+                unsafe {
+                    let x = L::load(self.0.as_ptr().add(i));
+                    L::store(self.1.as_mut_ptr().add(i), L::sqrt_positive(x));
+                    L::store(self.2.as_mut_ptr().add(i), L::inverse_positive(x));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn roots_and_inverses_on_every_instruction_set() {
+        let x: Vec<f64> = (0..80_000).map(|i| 10.0_f64.powf(-300.0 + 600.0 * f64::from(i) / 80_000.0)).collect();
+        let near: Vec<f64> = (0..80_000).map(|i| 1.0 + f64::from(i) / 20_000.0).collect();
+        for (isa, x) in Isa::available().into_iter().flat_map(|isa| [(isa, &x), (isa, &near)]) {
+            let (mut root, mut inverse) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+            // SAFETY: the instruction set is available, and there are whole vectors.
+            unsafe { run_on(isa, Roots(x, &mut root, &mut inverse)) };
+            let ulps = |a: f64, b: f64| a.to_bits().abs_diff(b.to_bits());
+            for ((x, root), inverse) in x.iter().zip(&root).zip(&inverse) {
+                assert!(ulps(*root, x.sqrt()) <= 2, "{isa:?}: √{x} = {root}");
+                assert!(ulps(*inverse, 1.0 / x) <= 2, "{isa:?}: 1/{x} = {inverse}");
+            }
+        }
+    }
+}
