@@ -28,10 +28,10 @@ impl Shape {
     ///
     /// ```text
     /// layer, known     5/3 M³ + M² (3½ D + 2)               K_zz: distances, factor, inverse, adjoint
-    ///   output         4/3 M³                               cavity: factor, inverse, S; the new factor's definiteness
-    ///   point          3 M² (1 + E) + M (5 D + 8 E)         t, (S − I) t, Σ P, Σ t̄ tᵀ, k̄; distances, dots, moments of k̄
+    ///   output         2/3 M³                               factors of the cavity and of what comes of the factor
+    ///   point          3 M² (1 + E) + M (5 D + 8 E)         t, S t, Σ P, Σ t̄ tᵀ, k̄; distances, dots, moments of k̄
     /// layer, random    2 M³ + M² (5 D + 2)                  the same and K⁻¹
-    ///   output         4 M³ + min(B, M) M²                  cavity as above; E, EᵀE; S̄, Φ; g of every point or of their sum
+    ///   output         23/6 M³ + min(B, M) M²               factors as above; E, EᵀE; S̄, S S̄; g of every point or of their sum
     ///   point          ½ M² (6 D + 8 E + 5) + 10 M (D + E)  exponents, F, their products with 1, w and A, C̄, Σ g gᵀ; the rest
     /// ```
     pub fn flops(&self) -> f64 {
@@ -41,10 +41,10 @@ impl Shape {
         for (l, pair) in self.widths.windows(2).enumerate() {
             let (d, e) = (pair[0] as f64, pair[1] as f64);
             let (layer, output, point) = if l == 0 {
-                (5.0 / 3.0 * m3 + m2 * (3.5 * d + 2.0), 4.0 / 3.0 * m3, 3.0 * m2 * (1.0 + e) + m * (5.0 * d + 8.0 * e))
+                (5.0 / 3.0 * m3 + m2 * (3.5 * d + 2.0), 2.0 / 3.0 * m3, 3.0 * m2 * (1.0 + e) + m * (5.0 * d + 8.0 * e))
             } else {
                 let point = 0.5 * m2 * (6.0 * d + 8.0 * e + 5.0) + 10.0 * m * (d + e);
-                (2.0 * m3 + m2 * (5.0 * d + 2.0), 4.0 * m3 + b.min(m) * m2, point)
+                (2.0 * m3 + m2 * (5.0 * d + 2.0), 23.0 / 6.0 * m3 + b.min(m) * m2, point)
             };
             total += layer + e * output + b * point;
         }
