@@ -42,7 +42,11 @@ pub struct KnownTape {
 
 impl KnownTape {
     /// Output moments for the rows of `x` (N × D_in). Cost: O(N M (D_in + M D_out)).
+    ///
+    /// # Panics
+    /// If the projection is not that of as many outputs.
     pub fn forward(&mut self, layer: &Layer, inducing: &Inducing, projection: &Projection, x: &Mat) {
+        assert_eq!(projection.excess.len(), layer.dim_out, "S − I of every output");
         self.see(layer, inducing, x);
         self.share = 0.0;
         for (s_t, excess) in self.s_t.iter_mut().zip(&projection.excess) {
@@ -53,6 +57,9 @@ impl KnownTape {
 
     /// The same for Gaussians of which only the precision's factor is at hand. A point takes some more time, but S is never made: that is
     /// cheaper for a few M points or fewer.
+    ///
+    /// # Panics
+    /// If there is not a Gaussian for every output.
     pub(crate) fn forward_solving(
         &mut self,
         layer: &Layer,
@@ -61,6 +68,7 @@ impl KnownTape {
         q: &[Moments],
         x: &Mat,
     ) {
+        assert_eq!(q.len(), layer.dim_out, "a Gaussian for every output");
         self.see(layer, inducing, x);
         self.share = 1.0;
         for (s_t, q) in self.s_t.iter_mut().zip(q) {
