@@ -120,8 +120,8 @@ impl Moments {
     /// # Errors
     /// As [`Factor::moments`].
     pub fn refill(&mut self, factor: &Factor, share: f64) -> Result<()> {
-        self.scale_linear(factor, share);
-        self.precision.refill_solving(&factor.precision, share, 1.0, &mut self.half_mean, "I + Λ")?;
+        self.factor(factor, share)?;
+        self.precision.invert();
         self.mean.resize(factor.linear.len(), 0.0);
         mul_lower_transposed(self.precision.l_inv(), &self.half_mean, &mut self.mean);
         self.complete()
@@ -132,17 +132,18 @@ impl Moments {
     /// # Errors
     /// As [`Factor::moments`].
     pub(crate) fn refill_factored(&mut self, factor: &Factor, share: f64) -> Result<()> {
-        self.scale_linear(factor, share);
-        self.precision.refill_factored(&factor.precision, share, 1.0, &mut self.half_mean, "I + Λ")?;
+        self.factor(factor, share)?;
+        self.precision.invert_blocks();
         self.mean.clone_from(&self.half_mean);
         self.precision.factored().solve_upper(&mut self.mean);
         self.complete()
     }
 
-    /// s η, where w = C⁻¹ s η will be:   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw.
-    fn scale_linear(&mut self, factor: &Factor, share: f64) {
+    /// P = I + s Λ = C Cᵀ and w = C⁻¹ s η:   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw.
+    fn factor(&mut self, factor: &Factor, share: f64) -> Result<()> {
         self.half_mean.clear();
         self.half_mean.extend(factor.linear.iter().map(|eta| share * eta));
+        self.precision.refill_solving(&factor.precision, share, 1.0, &mut self.half_mean, "I + Λ")
     }
 
     /// φ from μ and w.

@@ -127,7 +127,7 @@ impl Workspace {
     }
 
     /// Passes a batch through the projections of `cavity`: sums over its points go to `sums` and `phi`, the derivatives in the
-    /// cavities' moments to `backs`.
+    /// cavities' moments to `backs`. Where sites are wanted, the projections must have been made for them.
     pub(super) fn visit_batch(&mut self, model: &DeepGp, alpha: f64, wanted: Wanted, batch: Batch<'_>) {
         let Self { context, cavity, is_factored, projections, backs, pass, sums, phi, .. } = self;
         let first = is_factored.then_some(&cavity[0][..]);

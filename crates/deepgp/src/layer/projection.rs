@@ -18,7 +18,7 @@ use crate::linalg::{Mat, less_outer_lower, less_twice_lower, mul_lower_transpose
 pub struct Projection {
     /// μ, one row of M per output.
     pub mean: Mat,
-    /// S − I, M × M per output.
+    /// S − I, M × M per output; none where the precisions' factors serve instead.
     pub excess: Vec<Mat>,
     /// A, one row of M per output.
     pub a: Mat,

@@ -1,7 +1,7 @@
 //! Cholesky factors with recorded jitter, and what is asked of them: inverse, log determinant, adjoint.
 
 use super::Mat;
-use super::factor::{Right, cholesky_solving, solve_lower};
+use super::factor::{Right, cholesky_solving, cholesky_upper, solve_lower};
 use super::product::{Left, Part, halve_lower, product};
 use super::solve::{Factored, invert_blocks};
 use super::transpose::{mirror, symmetrise};
@@ -103,7 +103,7 @@ impl Cholesky {
         (self.jitter, self.raises) = (jitter, 0);
         loop {
             let amount = self.jitter.amount(k);
-            let factored = self.factor(k, 1.0, amount, None);
+            let factored = self.factor(k, 1.0, amount);
             let certain = factored.and_then(|()| if self.is_certain(k) { Ok(()) } else { Err(k.rows() - 1) });
             match certain {
                 Ok(()) => return Ok(()),
@@ -147,11 +147,12 @@ impl Cholesky {
     /// [`Error::NotPositiveDefinite`] naming `what`.
     pub fn refill_shifted(&mut self, k: &Mat, scale: f64, shift: f64, what: &'static str) -> Result<()> {
         (self.jitter, self.raises) = (Jitter::Absolute(0.0), 0);
-        self.factor(k, scale, shift, None).map_err(|pivot| not_definite(what, pivot, 0.0))?;
+        self.factor(k, scale, shift).map_err(|pivot| not_definite(what, pivot, 0.0))?;
         if all_finite(self.l_inv.as_slice()) { Ok(()) } else { Err(not_definite(what, k.rows(), 0.0)) }
     }
 
-    /// The same with x ← L⁻¹ x, for a caller that will see whether the inverse has overflowed.
+    /// Factors alone, with x ← L⁻¹ x: [`Cholesky::invert`] or [`Cholesky::invert_blocks`] comes next, and the caller sees whether that
+    /// has overflowed.
     ///
     /// # Errors
     /// As [`Cholesky::refill_shifted`].
@@ -164,27 +165,19 @@ impl Cholesky {
         what: &'static str,
     ) -> Result<()> {
         (self.jitter, self.raises) = (Jitter::Absolute(0.0), 0);
-        self.factor(k, scale, shift, Some(x)).map_err(|pivot| not_definite(what, pivot, 0.0))
+        cholesky_solving(k, scale, shift, &mut self.u, &mut self.inv_diag, Some(x))
+            .map_err(|pivot| not_definite(what, pivot, 0.0))
     }
 
-    /// The same without L⁻¹, for a caller that will solve with the factor ([`Cholesky::factored`]) and see whether that overflows.
-    ///
-    /// # Errors
-    /// As [`Cholesky::refill_shifted`].
-    pub(crate) fn refill_factored(
-        &mut self,
-        k: &Mat,
-        scale: f64,
-        shift: f64,
-        x: &mut [f64],
-        what: &'static str,
-    ) -> Result<()> {
-        (self.jitter, self.raises) = (Jitter::Absolute(0.0), 0);
-        cholesky_solving(k, scale, shift, &mut self.u, &mut self.inv_diag, Some(x))
-            .map_err(|pivot| not_definite(what, pivot, 0.0))?;
+    /// Makes L⁻¹ of the factor.
+    pub(crate) fn invert(&mut self) {
+        solve_lower(&self.u, &self.inv_diag, Right::Identity, &mut self.l_inv);
+    }
+
+    /// Makes, in place of L⁻¹, what it takes to solve with the factor.
+    pub(crate) fn invert_blocks(&mut self) {
         self.l_inv.reset(0, 0);
         invert_blocks(&self.u, &self.inv_diag, &mut self.blocks);
-        Ok(())
     }
 
     /// What solves with a factor that was not inverted.
@@ -193,9 +186,9 @@ impl Cholesky {
     }
 
     /// One attempt; `Err` holds the first pivot that failed. The inverse may have overflowed.
-    fn factor(&mut self, k: &Mat, scale: f64, shift: f64, x: Option<&mut [f64]>) -> std::result::Result<(), usize> {
-        cholesky_solving(k, scale, shift, &mut self.u, &mut self.inv_diag, x)?;
-        solve_lower(&self.u, &self.inv_diag, Right::Identity, &mut self.l_inv);
+    fn factor(&mut self, k: &Mat, scale: f64, shift: f64) -> std::result::Result<(), usize> {
+        cholesky_upper(k, scale, shift, &mut self.u, &mut self.inv_diag)?;
+        self.invert();
         Ok(())
     }
 

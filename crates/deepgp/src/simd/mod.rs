@@ -72,9 +72,9 @@ pub(crate) trait Lanes: Copy {
     unsafe fn neg_mul_add_1(a: f64, b: f64, c: f64) -> f64;
     /// The larger of a and b; b where either is NaN.
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
-    /// √x of positive normal numbers whose square is one, to 2 ulp.
+    /// √x of positive normal numbers, to 2 ulp.
     unsafe fn sqrt_positive(v: Self::V) -> Self::V;
-    /// 1/x of positive normal numbers whose inverse is one, to 2 ulp.
+    /// 1/x of positive normal numbers where it is normal too, to 2 ulp.
     unsafe fn inverse_positive(v: Self::V) -> Self::V;
     /// Sum of the lanes, in a fixed order.
     unsafe fn sum(v: Self::V) -> f64;
