@@ -302,7 +302,13 @@ impl Tile {
             let mut acc = accumulate::<L, R, C>(acc, a, b, b_stride, range, tail);
             match mode {
                 Mode::Set | Mode::Continue => {}
-                Mode::Negate => acc.iter_mut().flatten().for_each(|v| *v = L::sub(L::splat(0.0), *v)),
+                Mode::Negate => {
+                    for row in &mut acc {
+                        for v in row {
+                            *v = L::sub(L::splat(0.0), *v);
+                        }
+                    }
+                }
                 Mode::Add => combine::<L, R, C>(&mut acc, out, out_stride, tail, |_, old, new| L::add(old, new)),
                 Mode::Subtract => combine::<L, R, C>(&mut acc, out, out_stride, tail, |_, old, new| L::sub(old, new)),
             }
