@@ -1,13 +1,13 @@
 //! The vector code of `sweep.rs` on the way forward: ψ₁, Ψ₂, and their products with weights.
 
-use super::pack::Width;
+use super::pack::{Exponents, Width};
 use super::walk::{Numbers, ROWS, Square, Walk, add_to_class, for_rows};
 use crate::kernel::row_len;
 use crate::linalg::Mat;
 use crate::simd::{Job, Lanes, PAD};
 use std::ops::Range;
 
-/// The tables of a pack: w_q = (z_q − m_q) κ_q and γ = −½ Σ_q w_q² of all inducing inputs, and ψ₁ by rows.
+/// The tables of a pack: w_q = (z_q − m_q) κ_q and γ = base − Σ_q of_gamma_q w_q² of all inducing inputs, and ψ₁ by rows.
 pub(super) struct Fill<'a> {
     pub walk: Walk,
     /// D rows of [`row_len`].
@@ -16,6 +16,7 @@ pub(super) struct Fill<'a> {
     /// D tables.
     pub w: Numbers,
     pub gamma: Numbers,
+    pub base: f64,
     /// s² Π_q √(ℓ_q²/c_q), a vector.
     pub peak: &'a [f64; PAD],
     pub psi1: *mut f64,
@@ -57,7 +58,7 @@ impl Fill<'_> {
     ) -> (L::V, L::V) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let (mut twice, mut exponent) = (L::splat(0.0), L::splat(0.0));
+            let (mut gamma, mut exponent) = (L::splat(self.base), L::splat(0.0));
             for q in 0..if D > 0 { D } else { self.widths.len() } {
                 let width = self.widths.get_unchecked(q);
                 let z = L::spread(self.points.add(q * row_len(self.walk.m) + at * S), S);
@@ -65,10 +66,10 @@ impl Fill<'_> {
                 let (w, of_psi1) =
                     (L::mul(d, L::load(width.kappa.as_ptr())), L::mul(d, L::load(width.kappa_c.as_ptr())));
                 L::store(out.add((q * len + at) * L::N), w);
-                twice = L::neg_mul_add(w, w, twice);
+                gamma = L::neg_mul_add(L::mul(w, L::load(width.of_gamma.as_ptr())), w, gamma);
                 exponent = L::neg_mul_add(of_psi1, of_psi1, exponent);
             }
-            (L::mul(L::splat(0.5), twice), exponent)
+            (gamma, exponent)
         }
     }
 }
@@ -118,12 +119,13 @@ impl Job for FirstDots<'_> {
     }
 }
 
-/// Ψ₂ = 2^(T + γ_i + γ_j − Σ_q w_iq w_jq) but for its peak, halved where i = j, and `dots` += Σ_pairs B_d Ψ₂.
-/// Returns the number of vectors.
+/// Ψ₂ = 2^(T + γ_i + γ_j − Σ_q w_iq w_jq), or as [`Exponents`] says, but for its peak, halved where i = j, and
+/// `dots` += Σ_pairs B_d Ψ₂. Returns the number of vectors.
 pub(super) struct Exponentials<'a> {
     pub walk: Walk,
-    /// Whether any of Ψ₂ may be so small that it is 0: if not, nobody need look.
-    pub vanishes: bool,
+    /// Joined only where S = 1 and D = 2.
+    pub exponents: Exponents,
+    pub widths: &'a [Width],
     /// Rows i of the pairs: whole blocks.
     pub rows: Range<usize>,
     pub dim: usize,
@@ -144,50 +146,53 @@ impl Exponentials<'_> {
         unsafe {
             // Every form takes time to compile, and most layers have two dimensions; the others always look at what vanishes.
             if const { S > 1 } || self.dim != 2 {
-                self.sweep::<L, S, 0, true>()
-            } else if self.vanishes {
-                self.sweep::<L, S, 2, true>()
+                self.sweep::<L, S, 0, true, false>()
             } else {
-                self.sweep::<L, S, 2, false>()
+                match self.exponents {
+                    Exponents::Guarded => self.sweep::<L, S, 2, true, false>(),
+                    Exponents::Inside => self.sweep::<L, S, 2, false, false>(),
+                    Exponents::Joined => self.sweep::<L, S, 2, false, true>(),
+                }
             }
         }
     }
 
-    /// For D dimensions, or any number if D is 0; with a look at what vanishes if V.
+    /// For D dimensions, or any number if D is 0; with a look at what vanishes if V, without T if J.
     #[inline(always)]
-    unsafe fn sweep<L: Lanes, const S: usize, const D: usize, const V: bool>(&mut self) -> usize {
+    unsafe fn sweep<L: Lanes, const S: usize, const D: usize, const V: bool, const J: bool>(&mut self) -> usize {
         let (m, mut out) = (self.walk.m, self.out);
         for first in self.rows.clone().step_by(ROWS * S) {
             // SAFETY: passed on to the caller.
             unsafe {
                 let start = out;
-                out = self.corner::<L, S, D, V, 0>(first, out);
-                out = self.corner::<L, S, D, V, 1>(first, out);
-                out = self.corner::<L, S, D, V, 2>(first, out);
-                out = self.corner::<L, S, D, V, 3>(first, out);
+                out = self.corner::<L, S, D, V, J, 0>(first, out);
+                out = self.corner::<L, S, D, V, J, 1>(first, out);
+                out = self.corner::<L, S, D, V, J, 2>(first, out);
+                out = self.corner::<L, S, D, V, J, 3>(first, out);
                 let (mut row, mut gamma) = ([[L::splat(0.0); ROWS]; D], [L::splat(0.0); ROWS]);
                 for r in 0..ROWS {
                     gamma[r] = L::load(self.gamma.rows.add((first / S + r).min(self.walk.rows() - 1) * L::N));
                     for (q, row) in row.iter_mut().enumerate() {
-                        row[r] = self.w_row::<L, S>(q, first, r);
+                        row[r] = self.w_row::<L, S, J>(q, first, r);
                     }
                 }
                 for j in first + ROWS * S..m {
                     let column = L::load(self.gamma.columns.add(j * L::N));
                     let mut x = [L::splat(0.0); ROWS];
                     for r in 0..ROWS {
-                        x[r] = L::add(L::add(self.table.of::<L, S>(first + r * S, j), column), gamma[r]);
+                        let column = if J { column } else { L::add(self.table.of::<L, S>(first + r * S, j), column) };
+                        x[r] = L::add(column, gamma[r]);
                     }
                     for (q, row) in row.iter().enumerate() {
                         let w = L::load(self.w.columns.add((q * m + j) * L::N));
                         for (x, row) in x.iter_mut().zip(row) {
-                            *x = L::neg_mul_add(*row, w, *x);
+                            *x = if J { L::mul_add(*row, w, *x) } else { L::neg_mul_add(*row, w, *x) };
                         }
                     }
                     for q in (0..self.dim).filter(|_| D == 0) {
                         let w = L::load(self.w.columns.add((q * m + j) * L::N));
                         for (r, x) in x.iter_mut().enumerate() {
-                            *x = L::neg_mul_add(self.w_row::<L, S>(q, first, r), w, *x);
+                            *x = L::neg_mul_add(self.w_row::<L, S, J>(q, first, r), w, *x);
                         }
                     }
                     for (r, x) in x.into_iter().enumerate() {
@@ -208,22 +213,25 @@ impl Exponentials<'_> {
         unsafe { out.offset_from_unsigned(self.out) / L::N }
     }
 
-    /// w_q of row r of a block; that of the last row where there are fewer.
+    /// w_q of row r of a block, times 2v/ℓ² if J; that of the last row where there are fewer.
     #[inline(always)]
-    unsafe fn w_row<L: Lanes, const S: usize>(&self, q: usize, first: usize, r: usize) -> L::V {
+    unsafe fn w_row<L: Lanes, const S: usize, const J: bool>(&self, q: usize, first: usize, r: usize) -> L::V {
         let rows = self.walk.rows();
         // SAFETY: passed on to the caller.
-        unsafe { L::load(self.w.rows.add((q * rows + (first / S + r).min(rows - 1)) * L::N)) }
+        unsafe {
+            let w = L::load(self.w.rows.add((q * rows + (first / S + r).min(rows - 1)) * L::N));
+            if J { L::mul(w, L::load(self.widths.get_unchecked(q).of_pair.as_ptr())) } else { w }
+        }
     }
 
     /// The columns of a block that meet the diagonal in row R.
     #[inline(always)]
-    unsafe fn corner<L: Lanes, const S: usize, const D: usize, const V: bool, const R: usize>(
+    unsafe fn corner<L: Lanes, const S: usize, const D: usize, const V: bool, const J: bool, const R: usize>(
         &self,
         first: usize,
         mut out: *mut f64,
     ) -> *mut f64 {
-        let (m, rows) = (self.walk.m, self.walk.rows());
+        let m = self.walk.m;
         // SAFETY: passed on to the caller.
         unsafe {
             for k in 0..S {
@@ -235,10 +243,12 @@ impl Exponentials<'_> {
                 let column = L::load(self.gamma.columns.add(j * L::N));
                 for r in 0..=R {
                     let gamma = L::load(self.gamma.rows.add((first / S + r) * L::N));
-                    let mut x = L::add(L::add(self.table.of::<L, S>(first + r * S, j), column), gamma);
+                    let column = if J { column } else { L::add(self.table.of::<L, S>(first + r * S, j), column) };
+                    let mut x = L::add(column, gamma);
                     for q in 0..if D > 0 { D } else { self.dim } {
                         let w = L::load(self.w.columns.add((q * m + j) * L::N));
-                        x = L::neg_mul_add(L::load(self.w.rows.add((q * rows + first / S + r) * L::N)), w, x);
+                        let row = self.w_row::<L, S, J>(q, first, r);
+                        x = if J { L::mul_add(row, w, x) } else { L::neg_mul_add(row, w, x) };
                     }
                     let value = if V { L::exp2(x) } else { L::exp2_inside(x) };
                     L::store(out, if r == R { L::mul(value, L::load(edge)) } else { value });

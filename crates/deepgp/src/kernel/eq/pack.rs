@@ -42,6 +42,9 @@ pub(super) struct Width {
     pub inverse_c: [f64; PAD],
     /// √(log₂e/(2c)).
     pub kappa_c: [f64; PAD],
+    /// What of_gamma · w² is in −γ, and what w_i w_j is in exponents of Ψ₂: ½ and −1, or, where T has been joined to them, 1 + v/ℓ² and 2v/ℓ².
+    pub of_gamma: [f64; PAD],
+    pub of_pair: [f64; PAD],
     /// v/c.
     pub ratio: [f64; PAD],
 }
@@ -61,8 +64,21 @@ pub(super) struct Pack {
     /// s² Π_q √(ℓ_q²/c_q) and Π_q √(ℓ_q²/e_q), the factors of ψ₁ and Ψ₂.
     pub peak1: [f64; PAD],
     pub peak2: [f64; PAD],
-    /// Whether Ψ₂ may have entries that count as 0 beside its factor.
-    pub vanishes: bool,
+    /// What γ begins with: log₂ s² where it has its share of T.
+    pub base: f64,
+    /// How exponents of Ψ₂ are made.
+    pub exponents: Exponents,
+}
+
+/// How the exponents of Ψ₂ of a pack are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exponents {
+    /// T_ij + γ_i + γ_j − Σ_q w_iq w_jq, with a look at what vanishes.
+    Guarded,
+    /// The same where nothing vanishes.
+    Inside,
+    /// Where besides 2v ≤ ℓ² in every dimension, γ_i + γ_j + Σ_q (2v_q/ℓ_q²) w_iq w_jq with T and s² in the γ: an operation less.
+    Joined,
 }
 
 /// Widths and factors of the points of a pack, lane by lane.
@@ -72,13 +88,16 @@ pub(super) struct Pack {
 /// ```text
 /// 2 log₂ s² − Σ_q ((z⁺_q − z⁻_q)²/(4ℓ_q²)) log₂e − 2 Σ_q (κ_q max(z⁺_q − m_q, m_q − z⁻_q))²
 /// ```
+/// With T in the γ, which is asked for by `join`, the terms of an exponent are up to e/ℓ² times as large as without: rounding tells the forms
+/// apart, so whoever wants the same bits for a point in any company must not ask for it, and for large v it is not done.
 #[inline(always)]
-pub(super) fn shape(law: &Eq, ends: &[[f64; 2]], pack: &mut Pack, (mean, var): (&Mat, &Mat)) {
-    let Pack { first, points, walk, widths, peak1, peak2, vanishes, .. } = pack;
+pub(super) fn shape(law: &Eq, ends: &[[f64; 2]], pack: &mut Pack, (mean, var): (&Mat, &Mat), join: bool) {
+    let Pack { first, points, walk, widths, peak1, peak2, base, exponents, .. } = pack;
     let point: [usize; PAD] = std::array::from_fn(|lane| *first + (lane / walk.s).min(*points - 1));
     (*peak1, *peak2) = ([law.signal_var; PAD], [1.0; PAD]);
     let root = (2.0 * LN_2).sqrt();
-    let (mut least, mut far) = (2.0 * law.signal_var.log2(), [0.0; PAD]);
+    let log_signal = law.signal_var.log2();
+    let (mut least, mut far, mut wide) = (2.0 * log_signal, [0.0; PAD], [false; PAD]);
     for (q, ((width, l), [low, high])) in widths.iter_mut().zip(&law.lengthscale).zip(ends).enumerate() {
         let (l2, of_peak) = (l * l, l * root);
         least -= 0.25 * LOG2_E * (high - low) * (high - low) / l2;
@@ -106,11 +125,25 @@ pub(super) fn shape(law: &Eq, ends: &[[f64; 2]], pack: &mut Pack, (mean, var): (
             let (above, below) = (high - mean[lane], mean[lane] - low);
             let w = kappa[lane] * if above > below { above } else { below };
             far[lane] += 2.0 * w * w;
+            wide[lane] |= 2.0 * var[lane] > l2;
         }
         (width.inverse_c, width.inverse_e, width.kappa_c, width.kappa) = (inverse_c, inverse_e, kappa_c, kappa);
     }
     // So that NaN counts as vanishing.
-    *vanishes = !far.iter().all(|far| least - far >= MIN_POWER);
+    *exponents = match far.iter().all(|far| least - far >= MIN_POWER) {
+        false => Exponents::Guarded,
+        true if join && !wide.contains(&true) => Exponents::Joined,
+        true => Exponents::Inside,
+    };
+    *base = if *exponents == Exponents::Joined { log_signal } else { 0.0 };
+    for (width, l) in widths.iter_mut().zip(&law.lengthscale) {
+        let (joined, inverse_l2) = (*exponents == Exponents::Joined, 1.0 / (l * l));
+        for lane in 0..PAD {
+            let ratio = width.var[lane] * inverse_l2;
+            width.of_gamma[lane] = if joined { 1.0 + ratio } else { 0.5 };
+            width.of_pair[lane] = if joined { 2.0 * ratio } else { -1.0 };
+        }
+    }
 }
 
 /// From the sums of a pack to ∂/∂(input moments), which are added to `input_bar`, and ∂/∂(parameters), by the formulas at the top of

@@ -28,7 +28,7 @@
 use super::backward::{Finish, First, Gather, Pull, Scatter, Slopes, Turn, TurnRows};
 use super::forward::{Exponentials, Fill, FirstDots};
 use super::levers::Levers;
-use super::pack::{Pack, Resolve, Width, points_in_a_vector, shape};
+use super::pack::{Exponents, Pack, Resolve, Width, points_in_a_vector, shape};
 use super::walk::{Classes, HalfSum, Length, Numbers, ROWS, Spread, Square, Walk};
 use crate::kernel::group::Products;
 use crate::kernel::{Eq, PsiSums, PsiTables, row_len};
@@ -46,6 +46,7 @@ pub struct EqSweep {
     dim: usize,
     d_out: usize,
     want_xi: bool,
+    want_adjoint: bool,
     /// Whether F of a point is Ψ₂ times weights that do not depend on the point: then its products are taken while Ψ₂ is at hand, if
     /// they will be wanted.
     at_once: bool,
@@ -106,13 +107,15 @@ impl EqSweep {
             widths,
             peak1: [0.0; PAD],
             peak2: [0.0; PAD],
-            vanishes: true,
+            base: 0.0,
+            exponents: Exponents::Guarded,
         };
         Self {
             m,
             dim,
             d_out,
             want_xi,
+            want_adjoint,
             at_once,
             lanes,
             packs: vec![pack; packs],
@@ -217,13 +220,15 @@ impl EqSweep {
         self.pack(n);
         self.spread(a);
         for k in 0..self.used {
-            wide(|| shape(law, &tables.ends, &mut self.packs[k], (mean, var)));
+            let join = self.want_adjoint && dim == 2 && self.packs[k].walk.s == 1;
+            wide(|| shape(law, &tables.ends, &mut self.packs[k], (mean, var), join));
             let (walk, (w, gamma)) = (self.packs[k].walk, self.tables_of(k));
             let a = self.spread_rows(a, walk);
             let psi1 = self.psi1[k * m * lanes..][..m * lanes].as_mut_ptr();
             let pack = &self.packs[k];
+            let Pack { widths, base, peak1, .. } = pack;
             let fill =
-                Fill { walk, points: tables.points.as_ptr(), widths: &pack.widths, w, gamma, peak: &pack.peak1, psi1 };
+                Fill { walk, points: tables.points.as_ptr(), widths, w, gamma, base: *base, peak: peak1, psi1 };
             // SAFETY: tables of a pack have room for M columns and as many rows as there are; rows of points are padded.
             unsafe { run(fill) };
             self.dots.fill(0.0);
@@ -292,10 +297,11 @@ impl EqSweep {
         w: Numbers,
         gamma: Numbers,
     ) -> usize {
-        let Pack { walk, vanishes, .. } = self.packs[k];
+        let Pack { walk, exponents, ref widths, .. } = self.packs[k];
         let job = Exponentials {
             walk,
-            vanishes,
+            exponents,
+            widths,
             rows,
             dim: self.dim,
             table: Square::new(&tables.pairs, self.m),
@@ -629,16 +635,23 @@ mod tests {
             // Ψ₂ of eight points is too large.
             (230, 1, 1, 7, true),
         ];
-        // Near zero, and far from it in lengthscales; and inducing inputs so far from each other that Ψ₂ vanishes.
-        let plain = sizes.map(|s| (s, 0.0, 1.0)).into_iter();
-        for ((m, dim, d_out, n, xi), offset, narrow) in
-            plain.chain([((50, 2, 1, 7, true), 1e3, 1.0), ((50, 2, 1, 9, false), 0.0, 0.02)])
-        {
+        // Near zero, and far from it in lengthscales; inducing inputs so far from each other that Ψ₂ vanishes; variances so small that T can
+        // be joined to γ.
+        let mut seen = Vec::new();
+        let plain = sizes.map(|s| (s, 0.0, 1.0, 1.0)).into_iter();
+        let others = [
+            ((50, 2, 1, 7, true), 1e3, 1.0, 1.0),
+            ((50, 2, 1, 9, false), 0.0, 0.02, 1.0),
+            ((50, 2, 1, 16, false), 0.0, 0.5, 0.1),
+            ((21, 2, 2, 8, true), 1e3, 1.0, 0.1),
+            ((50, 2, 1, 8, false), 0.0, 0.02, 0.1),
+        ];
+        for ((m, dim, d_out, n, xi), offset, narrow, sure) in plain.chain(others) {
             let lengthscale = (0..dim).map(|_| narrow * (0.5 + rng.random::<f64>())).collect();
             let law = Eq { lengthscale, signal_var: 1.3 };
             let (mut z, mut mean) = (random(m, dim, &mut rng), random(n, dim, &mut rng));
             z.as_mut_slice().iter_mut().chain(mean.as_mut_slice()).for_each(|v| *v += offset);
-            let var = Mat::from_fn(n, dim, |_, _| narrow * narrow * (0.1 + rng.random::<f64>()));
+            let var = Mat::from_fn(n, dim, |_, _| sure * narrow * narrow * (0.1 + rng.random::<f64>()));
             let a = random(d_out, m, &mut rng);
             let packed = tri::packed_len(m);
             let b: Vec<Mat> = (0..d_out).map(|_| table(m, &mut rng)).collect();
@@ -652,7 +665,9 @@ mod tests {
             let mut sweep = EqSweep::new(n, m, dim, d_out, (xi, true));
             let mut products = Products::zeros(n, dim, d_out, xi);
             sweep.forward(&law, &tables, (&a, &b), (&mean, &var, n), &mut products);
-            assert_eq!(sweep.packs[0].vanishes, narrow < 1.0, "M = {m}");
+            let exponents = sweep.packs[0].exponents;
+            assert_eq!(exponents == Exponents::Guarded, narrow < 0.1, "M = {m}");
+            seen.push(exponents);
             let mut c = vec![Mat::from_fn(m, m, |i, j| if j <= i { f64::NAN } else { 0.0 }); d_out];
             let (mut mean_bar, mut var_bar) = (Mat::zeros(n, dim), Mat::zeros(n, dim));
             let mut sums = PsiSums::zeros(m, dim, dim + 1);
@@ -712,6 +727,9 @@ mod tests {
             assert_all_close("z̄", grad.z.as_slice(), plain.z.as_slice(), Tolerance::Rounding);
             assert_all_close("parameters", &grad.params, &plain.params, Tolerance::Rounding);
         }
+        // Where a vector has fewer lanes nothing is joined for the points that are left, but everywhere for some.
+        let forms = [Exponents::Guarded, Exponents::Inside, Exponents::Joined];
+        assert!(forms.iter().all(|form| seen.contains(form)), "{seen:?}");
     }
 
     /// Groups of one block leave what blocks of one group leave.
