@@ -130,7 +130,7 @@ struct HalveLower {
 }
 
 impl HalveLower {
-    /// What the numbers of a row of a block count for, from the first column of the block on.
+    /// What the numbers of a row of a block count for.
     const SHARES: [[f64; MOST_ROWS]; MOST_ROWS] = {
         let mut shares = [[1.0; MOST_ROWS]; MOST_ROWS];
         let mut i = 0;
@@ -140,6 +140,24 @@ impl HalveLower {
         }
         shares
     };
+
+    /// The block on the diagonal from row `first` on, which is whole if W.
+    #[inline(always)]
+    unsafe fn block<L: Lanes, const W: bool>(&self, first: usize) {
+        let rows = if W { MOST_ROWS } else { self.m - first };
+        for i in 0..rows {
+            for j in (0..rows).step_by(L::N) {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    let at = self.a.add((first + i) * self.m + first + j);
+                    let share = L::load(const { &Self::SHARES }[i].as_ptr().add(j));
+                    // What stands above the diagonal need not even be a number.
+                    let kept = if j > i { L::splat(0.0) } else { L::load_some(at, i + 1 - j) };
+                    L::store_some(at, L::mul(share, kept), rows - j);
+                }
+            }
+        }
+    }
 }
 
 impl Job for HalveLower {
@@ -147,17 +165,10 @@ impl Job for HalveLower {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        for i in 0..self.m {
-            let (row, shares) = (i % MOST_ROWS, &Self::SHARES[i % MOST_ROWS]);
-            let first = i - row;
-            for j in (0..MOST_ROWS.min(self.m - first)).step_by(L::N) {
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    let (at, share) = (self.a.add(i * self.m + first + j), L::load(shares.as_ptr().add(j)));
-                    // What stands above the diagonal need not even be a number.
-                    let kept = if j > row { L::splat(0.0) } else { L::load_some(at, row + 1 - j) };
-                    L::store_some(at, L::mul(share, kept), self.m - first - j);
-                }
+        for first in (0..self.m).step_by(MOST_ROWS) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                if first + MOST_ROWS <= self.m { self.block::<L, true>(first) } else { self.block::<L, false>(first) }
             }
         }
     }

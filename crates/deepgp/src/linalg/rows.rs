@@ -272,23 +272,48 @@ impl Job for LowerSum<'_> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let m = self.m;
-        for i in 0..m {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let (of_a, b) = (L::splat(self.of_a), self.b.map(|(of_b, b)| (L::splat(of_b), b)));
-                let outer = self.outer.map(|(of_outer, x, y)| (L::splat(of_outer * x[i]), y.as_ptr()));
-                for j in (0..=i).step_by(L::N) {
-                    let (at, left) = (i * m + j, m - j);
-                    let mut sum = L::mul(of_a, L::load_some(self.a.add(at), left));
-                    if let Some((of_b, b)) = b {
-                        sum = L::mul_add(of_b, L::load_some(b.add(at), left), sum);
-                    }
-                    if let Some((x, y)) = outer {
-                        sum = L::mul_add(x, L::load_some(y.add(j), left), sum);
-                    }
-                    L::store_some(self.out.add(i * self.stride + j), sum, left);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match (self.b.is_some(), self.outer.is_some()) {
+                (false, false) => self.rows::<L, false, false>(),
+                (true, false) => self.rows::<L, true, false>(),
+                (false, true) => self.rows::<L, false, true>(),
+                (true, true) => self.rows::<L, true, true>(),
+            }
+        }
+    }
+}
+
+impl LowerSum<'_> {
+    /// With B if `B`, and with an outer product if `O`.
+    #[inline(always)]
+    unsafe fn rows<L: Lanes, const B: bool, const O: bool>(&self) {
+        let (of_b, b) = self.b.unwrap_or((0.0, self.a));
+        let (of_outer, x, y) = self.outer.unwrap_or((0.0, &[], &[]));
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (of_a, of_b) = (L::splat(self.of_a), L::splat(of_b));
+            for i in 0..self.m {
+                let x = L::splat(if O { of_outer * x[i] } else { 0.0 });
+                let sum = |a: L::V, b: L::V, y: L::V| {
+                    let sum = L::mul(of_a, a);
+                    let sum = if B { L::mul_add(of_b, b, sum) } else { sum };
+                    if O { L::mul_add(x, y, sum) } else { sum }
+                };
+                let (a, b, y, out) =
+                    (self.a.add(i * self.m), b.add(i * self.m), y.as_ptr(), self.out.add(i * self.stride));
+                // Whole vectors up to the last, which may reach beyond the row.
+                let last = i / L::N * L::N;
+                let mut j = 0;
+                while j < last {
+                    let y = if O { L::load(y.add(j)) } else { of_a };
+                    L::store(out.add(j), sum(L::load(a.add(j)), if B { L::load(b.add(j)) } else { of_a }, y));
+                    j += L::N;
                 }
+                let left = self.m - last;
+                let y = if O { L::load_some(y.add(last), left) } else { of_a };
+                let b = if B { L::load_some(b.add(last), left) } else { of_a };
+                L::store_some(out.add(last), sum(L::load_some(a.add(last), left), b, y), left);
             }
         }
     }
@@ -395,32 +420,45 @@ struct MixedColumns<'a> {
 }
 
 impl MixedColumns<'_> {
-    /// The terms from `d` on of row `i`, D of them; the first set the row, the others add to it.
+    /// The terms from `d` on, D of them, of a vector of columns from `j` on, which is whole if W; the first set them, the others add to them.
     #[inline(always)]
-    unsafe fn terms<L: Lanes, const D: usize>(&mut self, i: usize, d: usize) {
-        let cols = self.t.cols();
+    unsafe fn terms<L: Lanes, const D: usize, const W: bool>(&mut self, j: usize, d: usize) {
+        let (rows, cols) = (self.t.rows(), self.t.cols());
+        let (left, share) = (cols - j, self.share);
         // SAFETY: passed on to the caller.
         unsafe {
-            let (mut v, mut b) = ([L::splat(0.0); D], [std::ptr::null_mut(); D]);
+            let (share, mut b, zeros) = (L::splat(share), [std::ptr::null_mut(); D], [L::splat(0.0); D]);
+            let (mut of_v, mut of_b, mut of_t, mut v) = (zeros, zeros, zeros, [std::ptr::null(); D]);
             for k in 0..D {
-                (v[k], b[k]) = (L::splat(self.v[(d + k, i)]), self.b[d + k].row_mut(i).as_mut_ptr());
+                let weights = self.weights.row(3 * (d + k)).as_ptr().add(j);
+                of_v[k] = load::<L, W>(weights, left);
+                of_b[k] = load::<L, W>(weights.add(cols), left);
+                of_t[k] = load::<L, W>(weights.add(2 * cols), left);
+                (v[k], b[k]) = (self.v.row(d + k).as_ptr(), self.b[d + k].as_mut_slice().as_mut_ptr().add(j));
             }
-            let (t, out, share) = (self.t.row(i).as_ptr(), self.out.add(i * cols), L::splat(self.share));
-            let weights = self.weights.row(3 * d).as_ptr();
-            for j in (0..cols).step_by(L::N) {
-                let left = cols - j;
-                let mut sum = if d > 0 { L::load_some(out.add(j), left) } else { L::splat(0.0) };
-                let t = L::load_some(t.add(j), left);
+            let (mut t, mut out) = (self.t.as_slice().as_ptr().add(j), self.out.add(j));
+            for i in 0..rows {
+                let mut sum = if d > 0 { load::<L, W>(out, left) } else { L::splat(0.0) };
+                let t_i = load::<L, W>(t, left);
                 for k in 0..D {
-                    let weight = weights.add(3 * k * cols + j);
-                    let of_v = L::load_some(weight, left);
-                    let (of_b, of_t) = (L::load_some(weight.add(cols), left), L::load_some(weight.add(2 * cols), left));
-                    let rest = L::neg_mul_add(share, t, L::load_some(b[k].add(j), left));
-                    sum = L::mul_add(of_v, v[k], L::mul_add(of_b, rest, sum));
-                    L::store_some(b[k].add(j), L::mul(of_t, t), left);
+                    let rest = L::neg_mul_add(share, t_i, load::<L, W>(b[k], left));
+                    sum = L::mul_add(of_v[k], L::splat(*v[k].add(i)), L::mul_add(of_b[k], rest, sum));
+                    store::<L, W>(b[k], L::mul(of_t[k], t_i), left);
+                    b[k] = b[k].wrapping_add(cols);
                 }
-                L::store_some(out.add(j), sum, left);
+                store::<L, W>(out, sum, left);
+                (t, out) = (t.wrapping_add(cols), out.wrapping_add(cols));
             }
+        }
+    }
+
+    /// All terms of a vector of columns.
+    #[inline(always)]
+    unsafe fn columns<L: Lanes, const W: bool>(&mut self, j: usize) {
+        let terms = self.b.len();
+        for d in (0..terms).step_by(2) {
+            // SAFETY: passed on to the caller.
+            unsafe { if d + 1 < terms { self.terms::<L, 2, W>(j, d) } else { self.terms::<L, 1, W>(j, d) } }
         }
     }
 }
@@ -430,14 +468,26 @@ impl Job for MixedColumns<'_> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
-        let terms = self.b.len();
-        for i in 0..self.t.rows() {
-            for d in (0..terms).step_by(2) {
-                // SAFETY: passed on to the caller.
-                unsafe { if d + 1 < terms { self.terms::<L, 2>(i, d) } else { self.terms::<L, 1>(i, d) } }
-            }
+        let cols = self.t.cols();
+        for j in (0..cols).step_by(L::N) {
+            // SAFETY: passed on to the caller.
+            unsafe { if j + L::N <= cols { self.columns::<L, true>(j) } else { self.columns::<L, false>(j) } }
         }
     }
+}
+
+/// A vector, of which `left` lanes if not W.
+#[inline(always)]
+unsafe fn load<L: Lanes, const W: bool>(from: *const f64, left: usize) -> L::V {
+    // SAFETY: passed on to the caller.
+    unsafe { if W { L::load(from) } else { L::load_part(from, left) } }
+}
+
+/// The same to memory.
+#[inline(always)]
+unsafe fn store<L: Lanes, const W: bool>(to: *mut f64, v: L::V, left: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe { if W { L::store(to, v) } else { L::store_part(to, v, left) } }
 }
 
 #[cfg(test)]

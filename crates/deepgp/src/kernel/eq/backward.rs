@@ -26,9 +26,23 @@ impl Job for First<'_> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let (len, outputs) = (self.len, self.twice_b.len() / L::N);
+        let outputs = self.twice_b.len() / L::N;
         let levers = self.pulls.len() / self.twice_b.len() - 1;
-        let pulls = self.pulls.as_ptr();
+        // SAFETY: passed on to the caller.
+        unsafe {
+            // Most often a layer has one output or no slopes matter.
+            match (outputs, levers) {
+                (1, 0) => self.all::<L>(1, 0),
+                _ => self.all::<L>(outputs, levers),
+            }
+        }
+    }
+}
+
+impl First<'_> {
+    #[inline(always)]
+    unsafe fn all<L: Lanes>(&self, outputs: usize, levers: usize) {
+        let (len, pulls) = (self.len, self.pulls.as_ptr());
         // SAFETY: passed on to the caller.
         unsafe {
             for v in 0..len {
@@ -89,9 +103,10 @@ impl Job for Finish<'_> {
     unsafe fn run<L: Lanes>(self) {
         // SAFETY: passed on to the caller.
         unsafe {
-            match self.omega {
-                Some(omega) => self.finish::<L, true>(omega),
-                None => self.finish::<L, false>(std::ptr::null()),
+            match (self.omega, self.kept) {
+                (Some(omega), 1) => self.finish::<L, true>(omega, 1),
+                (Some(omega), kept) => self.finish::<L, true>(omega, kept),
+                (None, kept) => self.finish::<L, false>(std::ptr::null(), kept),
             }
         }
     }
@@ -99,8 +114,8 @@ impl Job for Finish<'_> {
 
 impl Finish<'_> {
     #[inline(always)]
-    unsafe fn finish<L: Lanes, const OMEGA: bool>(self, omega: *const f64) {
-        let (len, points) = (self.len, L::N / self.kept);
+    unsafe fn finish<L: Lanes, const OMEGA: bool>(self, omega: *const f64, kept: usize) {
+        let (len, points) = (self.len, L::N / kept);
         // SAFETY: passed on to the caller.
         unsafe {
             let mut totals = [L::splat(0.0); 2];
@@ -119,8 +134,12 @@ impl Finish<'_> {
                 let of_omega = L::load(pull.of_omega.as_ptr());
                 let mut sums = [L::splat(0.0); 5];
                 for first in (0..len).step_by(points) {
-                    let mut bar = [L::splat(0.0); PAD];
-                    for (v, bar) in (first..len).zip(&mut bar[..points]) {
+                    let (n, mut bar) = (points.min(len - first), [L::splat(0.0); PAD]);
+                    for (k, bar) in bar[..points].iter_mut().enumerate() {
+                        if k >= n {
+                            break;
+                        }
+                        let v = first + k;
                         let w = L::load(self.w.add((q * len + v) * L::N));
                         let rw = L::mul(L::load(self.sums.add(v * L::N)), w);
                         let f = L::load(self.sums.add(((1 + q) * len + v) * L::N));
@@ -135,8 +154,8 @@ impl Finish<'_> {
                             *bar = L::mul_add(of_omega, lever, *bar);
                         }
                     }
-                    let at = self.points_bar.add(q * self.stride + first * self.kept);
-                    L::store(at, L::add(L::load(at), L::fold(&bar[..points], self.kept)));
+                    let at = self.points_bar.add(q * self.stride + first * kept);
+                    L::store(at, L::add(L::load(at), L::fold(&bar[..points], kept)));
                 }
                 for (sum, out) in sums.into_iter().zip(out.by_ref()) {
                     L::store(out.as_mut_ptr(), L::add(L::load(out.as_ptr()), sum));

@@ -166,6 +166,7 @@ impl Job for Resolve<'_> {
         let Self { law, pack, totals, scale, input_bar, params } = self;
         let Pack { first, points, walk, widths, .. } = pack;
         let (r, omega): ([f64; PAD], _) = (std::array::from_fn(|lane| scale[lane] * totals[0][lane]), totals[1]);
+        let all = points * walk.s;
         for (q, ((width, l), sums)) in widths.iter().zip(&law.lengthscale).zip(totals[2..].chunks_exact(5)).enumerate()
         {
             let (mut mean_bar, mut var_bar, mut l_bar) = ([0.0; PAD], [0.0; PAD], [0.0; PAD]);
@@ -184,15 +185,28 @@ impl Job for Resolve<'_> {
                     + (l * of_d2 + v * omega[lane] * inverse_l) * inv_c
                     + d_t * inverse_l3;
             }
-            for g in 0..*points {
-                let lanes = g * walk.s..(g + 1) * walk.s;
-                input_bar.0[(first + g, q)] += mean_bar[lanes.clone()].iter().sum::<f64>();
-                input_bar.1[(first + g, q)] += var_bar[lanes.clone()].iter().sum::<f64>();
-                params[q] += l_bar[lanes].iter().sum::<f64>();
+            for (bar, of_lanes) in [(&mut *input_bar.0, &mean_bar), (&mut *input_bar.1, &var_bar)] {
+                let dim = bar.cols();
+                let bar = bar.as_mut_slice()[first * dim..].chunks_exact_mut(dim);
+                // One lane a point is what most packs have, and what needs no sums.
+                if walk.s == 1 {
+                    bar.zip(&of_lanes[..*points]).for_each(|(bar, of_lane)| bar[q] += of_lane);
+                } else {
+                    let of_lanes = of_lanes.chunks_exact(walk.s).take(*points);
+                    bar.zip(of_lanes).for_each(|(bar, of_lanes)| bar[q] += of_lanes.iter().sum::<f64>());
+                }
             }
+            params[q] += total(&l_bar, all);
         }
-        let all = 0..points * walk.s;
-        let total = |sums: &[f64; PAD]| sums[all.clone()].iter().sum::<f64>();
-        params[law.lengthscale.len()] += (2.0 * total(&r) + total(&omega)) / law.signal_var;
+        params[law.lengthscale.len()] += (2.0 * total(&r, all) + total(&omega, all)) / law.signal_var;
     }
+}
+
+/// The sum of the first `n` lanes.
+#[inline(always)]
+fn total(lanes: &[f64; PAD], n: usize) -> f64 {
+    // Those that have no point may have anything.
+    let kept: [f64; PAD] = std::array::from_fn(|lane| if lane < n { lanes[lane] } else { 0.0 });
+    let [a, b, c, d, e, f, g, h] = kept;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
 }

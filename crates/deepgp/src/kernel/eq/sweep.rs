@@ -227,8 +227,7 @@ impl EqSweep {
             let psi1 = self.psi1[k * m * lanes..][..m * lanes].as_mut_ptr();
             let pack = &self.packs[k];
             let Pack { widths, base, peak1, .. } = pack;
-            let fill =
-                Fill { walk, points: tables.points.as_ptr(), widths, w, gamma, base: *base, peak: peak1, psi1 };
+            let fill = Fill { walk, points: tables.points.as_ptr(), widths, w, gamma, base: *base, peak: peak1, psi1 };
             // SAFETY: tables of a pack have room for M columns and as many rows as there are; rows of points are padded.
             unsafe { run(fill) };
             self.dots.fill(0.0);
