@@ -92,7 +92,7 @@ impl Law for Eq {
         grad.params[self.dim_in()] += multiply(k_bar.as_mut_slice(), k.as_slice()) / self.signal_var;
         symmetrise(k_bar);
         // The diagonal has no effect, and may be large.
-        (0..k_bar.rows()).for_each(|i| k_bar[(i, i)] = 0.0);
+        k_bar.diagonal_mut().for_each(|entry| *entry = 0.0);
         let (weights, seen) = (Left::plain(k_bar, Part::Full), (&tables.seen, Part::Full));
         product(&mut grad.room.moment, false, weights, seen, Part::Full);
         self.distance_adjoint(tables, grad);
@@ -285,8 +285,10 @@ impl Law for Eq {
             self.known_adjoint(tables, sums, grad);
         }
         // Sweeps leave −½ of the derivative.
+        let dim = self.dim_in();
         for (q, points) in sums.points.chunks_exact(row_len(grad.z.rows())).enumerate() {
-            points.iter().take(grad.z.rows()).enumerate().for_each(|(i, half)| grad.z[(i, q)] -= 2.0 * half);
+            let rows = grad.z.as_mut_slice().chunks_exact_mut(dim);
+            rows.zip(points).for_each(|(row, half)| row[q] -= 2.0 * half);
         }
     }
 }

@@ -82,7 +82,7 @@ impl Projection {
         self.excess.resize_with(q.len(), Mat::default);
         for (q, excess) in q.iter().zip(&mut self.excess) {
             q.precision.inverse_into(excess);
-            (0..q.mean.len()).for_each(|i| excess[(i, i)] -= 1.0);
+            excess.diagonal_mut().for_each(|entry| *entry -= 1.0);
         }
         if inputs == Inputs::Random {
             self.refill_random(inducing, q);

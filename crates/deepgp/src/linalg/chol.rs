@@ -37,7 +37,7 @@ impl Jitter {
     fn amount(self, k: &Mat) -> f64 {
         match self {
             Jitter::Absolute(e) => e,
-            Jitter::Relative(e) => e * (0..k.rows()).map(|i| k[(i, i)]).sum::<f64>() / k.rows() as f64,
+            Jitter::Relative(e) => e * k.trace() / k.rows() as f64,
         }
     }
 }
@@ -126,7 +126,7 @@ impl Cholesky {
     /// An inverse that is not finite has no such trace.
     fn is_certain(&self, k: &Mat) -> bool {
         let m = k.rows();
-        let largest = (0..m).map(|i| k[(i, i)]).fold(0.0, f64::max);
+        let largest = k.diagonal().fold(0.0, f64::max);
         let trace = crate::linalg::dot(self.l_inv.as_slice(), self.l_inv.as_slice());
         trace * m as f64 * f64::EPSILON * largest < 1.0
     }
@@ -265,10 +265,8 @@ impl Cholesky {
         product(half, false, Left::plain(phi, Part::Lower), (&self.l_inv, Part::Lower), Part::Lower);
         product(k_bar, false, Left::transposed(&self.l_inv, Part::Upper), (half, Part::Lower), Part::Full);
         if let Jitter::Relative(e) = self.jitter {
-            let share = e * (0..m).map(|i| k_bar[(i, i)]).sum::<f64>() / m as f64;
-            for i in 0..m {
-                k_bar[(i, i)] += share;
-            }
+            let share = e * k_bar.trace() / m as f64;
+            k_bar.diagonal_mut().for_each(|entry| *entry += share);
         }
     }
 }

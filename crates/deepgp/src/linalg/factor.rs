@@ -89,7 +89,7 @@ pub fn cholesky_solving(
         }
     }
     if let Some(x) = x {
-        x.iter_mut().enumerate().for_each(|(i, x)| *x = u[(i, m)]);
+        x.iter_mut().zip(u.as_slice().chunks_exact(stride)).for_each(|(x, row)| *x = row[m]);
     }
     Ok(())
 }

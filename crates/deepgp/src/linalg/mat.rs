@@ -124,6 +124,23 @@ impl Mat {
         (0..self.rows).map(|i| self[(i, j)]).collect()
     }
 
+    /// The entries (i, i), from the first on.
+    pub fn diagonal(&self) -> impl Iterator<Item = f64> {
+        self.data.iter().step_by(self.cols + 1).take(self.rows.min(self.cols)).copied()
+    }
+
+    /// The same, to be changed.
+    pub fn diagonal_mut(&mut self) -> impl Iterator<Item = &mut f64> {
+        self.data.iter_mut().step_by(self.cols + 1).take(self.rows.min(self.cols))
+    }
+
+    /// Their sum, by fours: each would have to wait for the last.
+    pub fn trace(&self) -> f64 {
+        let mut sums = [0.0; 4];
+        self.diagonal().enumerate().for_each(|(i, entry)| sums[i % 4] += entry);
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
+    }
+
     /// All entries, row by row.
     pub fn as_slice(&self) -> &[f64] {
         &self.data

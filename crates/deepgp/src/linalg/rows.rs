@@ -420,45 +420,69 @@ struct MixedColumns<'a> {
 }
 
 impl MixedColumns<'_> {
-    /// The terms from `d` on, D of them, of a vector of columns from `j` on, which is whole if W; the first set them, the others add to them.
+    /// The terms from `d` on of row `i`, D of them; the first set the row, the others add to it.
     #[inline(always)]
-    unsafe fn terms<L: Lanes, const D: usize, const W: bool>(&mut self, j: usize, d: usize) {
-        let (rows, cols) = (self.t.rows(), self.t.cols());
-        let (left, share) = (cols - j, self.share);
+    unsafe fn terms<L: Lanes, const D: usize>(&mut self, i: usize, d: usize) {
+        let cols = self.t.cols();
         // SAFETY: passed on to the caller.
         unsafe {
-            let (share, mut b, zeros) = (L::splat(share), [std::ptr::null_mut(); D], [L::splat(0.0); D]);
-            let (mut of_v, mut of_b, mut of_t, mut v) = (zeros, zeros, zeros, [std::ptr::null(); D]);
+            let (mut v, mut b) = ([L::splat(0.0); D], [std::ptr::null_mut(); D]);
             for k in 0..D {
-                let weights = self.weights.row(3 * (d + k)).as_ptr().add(j);
-                of_v[k] = load::<L, W>(weights, left);
-                of_b[k] = load::<L, W>(weights.add(cols), left);
-                of_t[k] = load::<L, W>(weights.add(2 * cols), left);
-                (v[k], b[k]) = (self.v.row(d + k).as_ptr(), self.b[d + k].as_mut_slice().as_mut_ptr().add(j));
+                (v[k], b[k]) = (L::splat(self.v[(d + k, i)]), self.b[d + k].row_mut(i).as_mut_ptr());
             }
-            let (mut t, mut out) = (self.t.as_slice().as_ptr().add(j), self.out.add(j));
-            for i in 0..rows {
-                let mut sum = if d > 0 { load::<L, W>(out, left) } else { L::splat(0.0) };
-                let t_i = load::<L, W>(t, left);
-                for k in 0..D {
-                    let rest = L::neg_mul_add(share, t_i, load::<L, W>(b[k], left));
-                    sum = L::mul_add(of_v[k], L::splat(*v[k].add(i)), L::mul_add(of_b[k], rest, sum));
-                    store::<L, W>(b[k], L::mul(of_t[k], t_i), left);
-                    b[k] = b[k].wrapping_add(cols);
-                }
-                store::<L, W>(out, sum, left);
-                (t, out) = (t.wrapping_add(cols), out.wrapping_add(cols));
+            let row = MixedRow {
+                cols,
+                share: L::splat(self.share),
+                v,
+                t: self.t.row(i).as_ptr(),
+                weights: self.weights.row(3 * d).as_ptr(),
+                b,
+                out: self.out.add(i * cols),
+                is_first: d == 0,
+            };
+            let whole = cols / L::N * L::N;
+            let mut j = 0;
+            while j < whole {
+                row.vector::<L, true>(j);
+                j += L::N;
+            }
+            if whole < cols {
+                row.vector::<L, false>(whole);
             }
         }
     }
+}
 
-    /// All terms of a vector of columns.
+/// A row of [`MixedColumns`].
+struct MixedRow<V, const D: usize> {
+    cols: usize,
+    share: V,
+    v: [V; D],
+    t: *const f64,
+    weights: *const f64,
+    b: [*mut f64; D],
+    out: *mut f64,
+    is_first: bool,
+}
+
+impl<V: Copy, const D: usize> MixedRow<V, D> {
+    /// The columns from `j` on: a vector, which is whole if W.
     #[inline(always)]
-    unsafe fn columns<L: Lanes, const W: bool>(&mut self, j: usize) {
-        let terms = self.b.len();
-        for d in (0..terms).step_by(2) {
-            // SAFETY: passed on to the caller.
-            unsafe { if d + 1 < terms { self.terms::<L, 2, W>(j, d) } else { self.terms::<L, 1, W>(j, d) } }
+    unsafe fn vector<L: Lanes<V = V>, const W: bool>(&self, j: usize) {
+        let (cols, left) = (self.cols, self.cols - j);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut sum = if self.is_first { L::splat(0.0) } else { load::<L, W>(self.out.add(j), left) };
+            let t = load::<L, W>(self.t.add(j), left);
+            for k in 0..D {
+                let weight = self.weights.add(3 * k * cols + j);
+                let (of_v, of_b) = (load::<L, W>(weight, left), load::<L, W>(weight.add(cols), left));
+                let of_t = load::<L, W>(weight.add(2 * cols), left);
+                let rest = L::neg_mul_add(self.share, t, load::<L, W>(self.b[k].add(j), left));
+                sum = L::mul_add(of_v, self.v[k], L::mul_add(of_b, rest, sum));
+                store::<L, W>(self.b[k].add(j), L::mul(of_t, t), left);
+            }
+            store::<L, W>(self.out.add(j), sum, left);
         }
     }
 }
@@ -468,10 +492,12 @@ impl Job for MixedColumns<'_> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
-        let cols = self.t.cols();
-        for j in (0..cols).step_by(L::N) {
-            // SAFETY: passed on to the caller.
-            unsafe { if j + L::N <= cols { self.columns::<L, true>(j) } else { self.columns::<L, false>(j) } }
+        let terms = self.b.len();
+        for i in 0..self.t.rows() {
+            for d in (0..terms).step_by(2) {
+                // SAFETY: passed on to the caller.
+                unsafe { if d + 1 < terms { self.terms::<L, 2>(i, d) } else { self.terms::<L, 1>(i, d) } }
+            }
         }
     }
 }

@@ -226,7 +226,7 @@ impl Job for Slopes<'_> {
     }
 }
 
-/// `out` += Σ_n coef Ψ₂, S numbers a vector in the order of the walk.
+/// `out` = Σ_n coef Ψ₂ or `out` += this, S numbers a vector in the order of the walk.
 pub(super) struct Gather<'a> {
     pub walk: Walk,
     /// Vectors of the walk.
@@ -237,6 +237,7 @@ pub(super) struct Gather<'a> {
     /// A vector a pack, `coef_stride` numbers apart.
     pub coef: &'a [f64],
     pub coef_stride: usize,
+    pub add: bool,
     pub out: *mut f64,
 }
 
@@ -255,8 +256,8 @@ impl Gather<'_> {
                         *sum = L::mul_add(coef, L::load(psi2.add(k * L::N)), *sum);
                     }
                 }
-                let out = self.out.add(v * S);
-                L::store(out, L::add(L::load(out), L::fold(&sums[..L::N / S], S)));
+                let (out, sum) = (self.out.add(v * S), L::fold(&sums[..L::N / S], S));
+                L::store(out, if self.add { L::add(L::load(out), sum) } else { sum });
             }
         }
     }

@@ -89,59 +89,92 @@ pub(super) enum Exponents {
 /// 2 log₂ s² − Σ_q ((z⁺_q − z⁻_q)²/(4ℓ_q²)) log₂e − 2 Σ_q (κ_q max(z⁺_q − m_q, m_q − z⁻_q))²
 /// ```
 /// With T in the γ, which is asked for by `join`, the terms of an exponent are up to e/ℓ² times as large as without: rounding tells the forms
-/// apart, so whoever wants the same bits for a point in any company must not ask for it, and for large v it is not done.
-#[inline(always)]
-pub(super) fn shape(law: &Eq, ends: &[[f64; 2]], pack: &mut Pack, (mean, var): (&Mat, &Mat), join: bool) {
-    let Pack { first, points, walk, widths, peak1, peak2, base, exponents, .. } = pack;
-    let point: [usize; PAD] = std::array::from_fn(|lane| *first + (lane / walk.s).min(*points - 1));
-    (*peak1, *peak2) = ([law.signal_var; PAD], [1.0; PAD]);
-    let root = (2.0 * LN_2).sqrt();
-    let log_signal = law.signal_var.log2();
-    let (mut least, mut far, mut wide) = (2.0 * log_signal, [0.0; PAD], [false; PAD]);
-    for (q, ((width, l), [low, high])) in widths.iter_mut().zip(&law.lengthscale).zip(ends).enumerate() {
-        let (l2, of_peak) = (l * l, l * root);
-        least -= 0.25 * LOG2_E * (high - low) * (high - low) / l2;
-        for lane in 0..PAD {
-            width.mean[lane] = mean[(point[lane], q)];
-            width.var[lane] = var[(point[lane], q)];
-        }
-        // A loop for every few quantities, on numbers of their own: only such become vectors.
-        let (mean, var) = (width.mean, width.var);
-        let (mut inverse_c, mut inverse_e, mut kappa_c, mut kappa) = ([0.0; PAD], [0.0; PAD], [0.0; PAD], [0.0; PAD]);
-        for lane in 0..PAD {
-            inverse_c[lane] = 1.0 / (l2 + var[lane]);
-            inverse_e[lane] = 1.0 / (l2 + 2.0 * var[lane]);
-        }
-        for lane in 0..PAD {
-            kappa_c[lane] = (0.5 * LOG2_E * inverse_c[lane]).sqrt();
-            kappa[lane] = (0.5 * LOG2_E * inverse_e[lane]).sqrt();
-        }
-        for lane in 0..PAD {
+/// apart, so whoever wants the same bits for a point in any company must not ask for it, and for large v it is not done. A job, as
+/// [`Resolve`] is.
+pub(super) struct Shape<'a> {
+    pub law: &'a Eq,
+    /// z⁻ and z⁺ in every dimension.
+    pub ends: &'a [[f64; 2]],
+    pub pack: &'a mut Pack,
+    /// Means and variances of the group's points.
+    pub moments: (&'a Mat, &'a Mat),
+    pub join: bool,
+}
+
+impl Job for Shape<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let Self { law, ends, pack, moments: (mean, var), join } = self;
+        let Pack { first, points, walk, widths, peak1, peak2, base, exponents, .. } = pack;
+        let dim = widths.len();
+        assert_eq!((mean.cols(), var.cols()), (dim, dim), "moments in every dimension");
+        let (mean, var) = (mean.as_slice(), var.as_slice());
+        let at: [usize; PAD] = std::array::from_fn(|lane| (*first + (lane / walk.s).min(*points - 1)) * dim);
+        assert!(at[PAD - 1] + dim <= mean.len().min(var.len()), "moments of every point");
+        let root = (2.0 * LN_2).sqrt();
+        let (mut first_peak, mut second_peak) = ([law.signal_var; PAD], [1.0; PAD]);
+        let log_signal = law.signal_var.log2();
+        let (mut least, mut far, mut widest) = (2.0 * log_signal, [0.0; PAD], [0.0; PAD]);
+        for (q, ((width, l), [low, high])) in widths.iter_mut().zip(&law.lengthscale).zip(ends).enumerate() {
+            let (l2, of_peak) = (l * l, l * root);
+            let inverse_l2 = 1.0 / l2;
+            least -= 0.25 * LOG2_E * (high - low) * (high - low) * inverse_l2;
+            // A loop for every few quantities, on numbers of their own: only such become vectors.
+            let (mut m, mut v) = ([0.0; PAD], [0.0; PAD]);
+            for lane in 0..PAD {
+                // SAFETY: lanes are in order, and the last is not beyond the end.
+                (m[lane], v[lane]) = unsafe { (*mean.get_unchecked(at[lane] + q), *var.get_unchecked(at[lane] + q)) };
+            }
+            let (mut inverse_c, mut inverse_e, mut kappa_c, mut kappa) =
+                ([0.0; PAD], [0.0; PAD], [0.0; PAD], [0.0; PAD]);
+            for lane in 0..PAD {
+                inverse_c[lane] = 1.0 / (l2 + v[lane]);
+                inverse_e[lane] = 1.0 / (l2 + 2.0 * v[lane]);
+            }
+            for lane in 0..PAD {
+                kappa_c[lane] = (0.5 * LOG2_E * inverse_c[lane]).sqrt();
+                kappa[lane] = (0.5 * LOG2_E * inverse_e[lane]).sqrt();
+            }
             // Roots are dear: 1/κ = 2κe/log₂e, and √(ℓ²/e) = ℓκ √(2/log₂e).
-            width.stretch[lane] = kappa[lane] * (2.0 * LN_2 * (l2 + 2.0 * var[lane]));
-            width.ratio[lane] = var[lane] * inverse_c[lane];
-            peak1[lane] *= of_peak * kappa_c[lane];
-            peak2[lane] *= of_peak * kappa[lane];
-            let (above, below) = (high - mean[lane], mean[lane] - low);
-            let w = kappa[lane] * if above > below { above } else { below };
-            far[lane] += 2.0 * w * w;
-            wide[lane] |= 2.0 * var[lane] > l2;
+            let (mut stretch, mut ratio, mut of_pair) = ([0.0; PAD], [0.0; PAD], [0.0; PAD]);
+            for lane in 0..PAD {
+                stretch[lane] = kappa[lane] * (2.0 * LN_2 * (l2 + 2.0 * v[lane]));
+                ratio[lane] = v[lane] * inverse_c[lane];
+                of_pair[lane] = 2.0 * v[lane] * inverse_l2;
+            }
+            for lane in 0..PAD {
+                first_peak[lane] *= of_peak * kappa_c[lane];
+                second_peak[lane] *= of_peak * kappa[lane];
+            }
+            for lane in 0..PAD {
+                let (above, below) = (high - m[lane], m[lane] - low);
+                let w = kappa[lane] * if above > below { above } else { below };
+                far[lane] += 2.0 * w * w;
+                widest[lane] = if of_pair[lane] > widest[lane] { of_pair[lane] } else { widest[lane] };
+            }
+            (width.stretch, width.ratio, width.of_pair) = (stretch, ratio, of_pair);
+            (width.mean, width.var, width.kappa_c, width.kappa) = (m, v, kappa_c, kappa);
+            (width.inverse_c, width.inverse_e) = (inverse_c, inverse_e);
         }
-        (width.inverse_c, width.inverse_e, width.kappa_c, width.kappa) = (inverse_c, inverse_e, kappa_c, kappa);
-    }
-    // So that NaN counts as vanishing.
-    *exponents = match far.iter().all(|far| least - far >= MIN_POWER) {
-        false => Exponents::Guarded,
-        true if join && !wide.contains(&true) => Exponents::Joined,
-        true => Exponents::Inside,
-    };
-    *base = if *exponents == Exponents::Joined { log_signal } else { 0.0 };
-    for (width, l) in widths.iter_mut().zip(&law.lengthscale) {
-        let (joined, inverse_l2) = (*exponents == Exponents::Joined, 1.0 / (l * l));
-        for lane in 0..PAD {
-            let ratio = width.var[lane] * inverse_l2;
-            width.of_gamma[lane] = if joined { 1.0 + ratio } else { 0.5 };
-            width.of_pair[lane] = if joined { 2.0 * ratio } else { -1.0 };
+        (*peak1, *peak2) = (first_peak, second_peak);
+        // So that NaN counts as vanishing; of all lanes, since a loop that may end early is none for vectors.
+        let is_inside = far.iter().fold(true, |all, far| all & (least - far >= MIN_POWER));
+        let is_narrow = widest.iter().fold(true, |all, wide| all & (*wide <= 1.0));
+        *exponents = match is_inside {
+            false => Exponents::Guarded,
+            true if join && is_narrow => Exponents::Joined,
+            true => Exponents::Inside,
+        };
+        let joined = *exponents == Exponents::Joined;
+        *base = if joined { log_signal } else { 0.0 };
+        for width in widths {
+            if joined {
+                width.of_gamma = width.of_pair.map(|of_pair| 1.0 + 0.5 * of_pair);
+            } else {
+                (width.of_gamma, width.of_pair) = ([0.5; PAD], [-1.0; PAD]);
+            }
         }
     }
 }

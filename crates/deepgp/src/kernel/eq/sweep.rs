@@ -28,7 +28,7 @@
 use super::backward::{Finish, First, Gather, Pull, Scatter, Slopes, Turn, TurnRows};
 use super::forward::{Exponentials, Fill, FirstDots};
 use super::levers::Levers;
-use super::pack::{Exponents, Pack, Resolve, Width, points_in_a_vector, shape};
+use super::pack::{Exponents, Pack, Resolve, Shape, Width, points_in_a_vector};
 use super::walk::{Classes, HalfSum, Length, Numbers, ROWS, Spread, Square, Walk};
 use crate::kernel::group::Products;
 use crate::kernel::{Eq, PsiSums, PsiTables, row_len};
@@ -81,7 +81,17 @@ pub struct EqSweep {
     totals: Vec<[f64; PAD]>,
     slopes: Vec<[f64; PAD]>,
     /// C̄_d of the block's points so far, by walks.
-    gathered: Vec<(Walk, Aligned)>,
+    gathered: Vec<Gathered>,
+}
+
+/// C̄_d of the points of a block that share a walk.
+#[derive(Debug, Clone)]
+struct Gathered {
+    walk: Walk,
+    /// In the order of the walk, for every output.
+    numbers: Aligned,
+    /// Whether there have been such points in this block: if not, the numbers have no meaning.
+    has_points: bool,
 }
 
 impl EqSweep {
@@ -221,7 +231,9 @@ impl EqSweep {
         self.spread(a);
         for k in 0..self.used {
             let join = self.want_adjoint && dim == 2 && self.packs[k].walk.s == 1;
-            wide(|| shape(law, &tables.ends, &mut self.packs[k], (mean, var), join));
+            let shape = Shape { law, ends: &tables.ends, pack: &mut self.packs[k], moments: (mean, var), join };
+            // SAFETY: the job checks what it reads.
+            unsafe { run(shape) };
             let (walk, (w, gamma)) = (self.packs[k].walk, self.tables_of(k));
             let a = self.spread_rows(a, walk);
             let psi1 = self.psi1[k * m * lanes..][..m * lanes].as_mut_ptr();
@@ -414,18 +426,28 @@ impl EqSweep {
     fn take_bars(&mut self, k: usize, bar: &Products) {
         let (d_out, lanes, Pack { first, points, walk, widths, peak2, .. }) = (self.d_out, self.lanes, &self.packs[k]);
         let b_bars = &mut self.b_bars[2 * k * d_out * lanes..][..2 * d_out * lanes];
-        for (lane, peak2) in peak2[..lanes].iter().enumerate() {
-            let g = walk.in_vectors(lane);
-            let (is_point, g) = (g < *points, first + g);
-            let of = |table: &Mat, column: usize| if is_point { table[(g, column)] } else { 0.0 };
-            for d in 0..d_out {
-                let b_bar = of(&bar.quadratic, d) * peak2;
-                b_bars[d * lanes + lane] = b_bar;
-                b_bars[(d_out + d) * lanes + lane] = 2.0 * b_bar;
-                self.bars[d * lanes + lane] = of(&bar.mean, d);
-                for (q, width) in widths.iter().enumerate().filter(|_| self.want_xi) {
-                    let slope = of(&bar.slope, q * d_out + d) * width.ratio[lane] * width.stretch[lane];
-                    self.bars[((1 + q) * d_out + d) * lanes + lane] = slope;
+        let of_lanes = |table: &Mat, column: usize| {
+            let (mut out, cols) = ([0.0; PAD], table.cols());
+            let rows = table.as_slice()[first * cols..].chunks_exact(cols).take(*points);
+            match walk.s {
+                1 => out.iter_mut().zip(rows).for_each(|(out, row)| *out = row[column]),
+                s => out.chunks_exact_mut(s).zip(rows).for_each(|(out, row)| out.fill(row[column])),
+            }
+            out
+        };
+        for d in 0..d_out {
+            let (b, mean) = (of_lanes(&bar.quadratic, d), of_lanes(&bar.mean, d));
+            let (once, twice) = b_bars.split_at_mut(d_out * lanes);
+            let out = once[d * lanes..][..lanes].iter_mut().zip(&mut twice[d * lanes..][..lanes]);
+            for ((once, twice), (b, peak2)) in out.zip(b.iter().zip(peak2)) {
+                (*once, *twice) = (b * peak2, 2.0 * (b * peak2));
+            }
+            self.bars[d * lanes..][..lanes].copy_from_slice(&mean[..lanes]);
+            for (q, width) in widths.iter().enumerate().filter(|_| self.want_xi) {
+                let slope = of_lanes(&bar.slope, q * d_out + d);
+                let out = self.bars[((1 + q) * d_out + d) * lanes..][..lanes].iter_mut();
+                for ((out, slope), (ratio, stretch)) in out.zip(slope).zip(width.ratio.iter().zip(&width.stretch)) {
+                    *out = slope * ratio * stretch;
                 }
             }
         }
@@ -548,10 +570,11 @@ impl EqSweep {
             let Pack { walk, vectors, .. } = self.packs[k];
             let alike = self.packs[k..self.used].iter().take_while(|pack| pack.walk == walk).count();
             let stride = (vectors + PAD) * walk.s;
-            let place = self.gathered.iter().position(|(w, _)| *w == walk).unwrap_or_else(|| {
-                self.gathered.push((walk, Aligned::zeros(d_out * stride)));
+            let place = self.gathered.iter().position(|gathered| gathered.walk == walk).unwrap_or_else(|| {
+                self.gathered.push(Gathered { walk, numbers: Aligned::zeros(d_out * stride), has_points: false });
                 self.gathered.len() - 1
             });
+            let Gathered { numbers, has_points, .. } = &mut self.gathered[place];
             for d in 0..d_out {
                 let job = Gather {
                     walk,
@@ -560,28 +583,31 @@ impl EqSweep {
                     stride: self.psi2_stride,
                     coef: &self.b_bars[(2 * k * d_out + d) * lanes..(2 * (k + alike - 1) * d_out + d + 1) * lanes],
                     coef_stride: 2 * d_out * lanes,
-                    out: self.gathered[place].1[d * stride..].as_mut_ptr(),
+                    add: *has_points,
+                    out: numbers[d * stride..].as_mut_ptr(),
                 };
                 // SAFETY: Ψ₂ and the sums have room past the last vector.
                 unsafe { run(job) };
             }
+            *has_points = true;
             k += alike;
         }
     }
 
     /// Puts the C̄_d of a block of groups into the lower triangles of `c`, or adds them to these, and forgets them.
     pub fn end_block(&mut self, c: &mut [Mat], add: bool) {
-        assert!(!self.gathered.is_empty(), "a block has points");
-        for (k, (walk, gathered)) in self.gathered.iter_mut().enumerate() {
-            let stride = gathered.len() / self.d_out;
-            for (c, gathered) in c.iter_mut().zip(gathered.chunks_exact(stride)) {
+        assert!(self.gathered.iter().any(|gathered| gathered.has_points), "a block has points");
+        for (k, gathered) in self.gathered.iter_mut().filter(|gathered| gathered.has_points).enumerate() {
+            let Gathered { walk, numbers, has_points } = gathered;
+            let stride = numbers.len() / self.d_out;
+            for (c, numbers) in c.iter_mut().zip(numbers.chunks_exact(stride)) {
                 assert_eq!((c.rows(), c.cols()), (self.m, self.m), "sums of this layer");
-                let (from, to) = (gathered.as_ptr(), c.as_mut_slice().as_mut_ptr());
+                let (from, to) = (numbers.as_ptr(), c.as_mut_slice().as_mut_ptr());
                 let job = Scatter { walk: *walk, add: add || k > 0, from, to };
                 // SAFETY: there are numbers for all of the walk, and M × M sums.
                 unsafe { run(job) };
             }
-            gathered.fill(0.0);
+            *has_points = false;
         }
     }
 }
