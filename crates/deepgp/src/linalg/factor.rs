@@ -3,7 +3,7 @@
 
 use super::Mat;
 use super::product::{Mode, Part, Product};
-use super::tile::{Strided, accumulate, column_tiles, combine, store, unit, zeros};
+use super::tile::{Strided, accumulate, column_tiles, load, store, unit, zeros};
 use crate::simd::{Job, Lanes, PAD, run, wide};
 use std::ops::Range;
 
@@ -238,17 +238,16 @@ struct Source {
 }
 
 impl Source {
-    /// acc ← these entries less acc, R × C vectors from row `i` and column `j` on. Where i = j, the diagonal is in the first
-    /// vector.
+    /// R × C vectors of it from row `i` and column `j` on. Where i = j, the diagonal is in the first vector.
     #[inline(always)]
-    unsafe fn less<L: Lanes, const R: usize, const C: usize>(self, acc: &mut [[L::V; C]; R], (i, j): (usize, usize)) {
+    unsafe fn tile<L: Lanes, const R: usize, const C: usize>(self, (i, j): (usize, usize)) -> [[L::V; C]; R] {
         const { assert!(R <= L::N) };
         // Of the last vector.
         let lanes = self.columns - (j + (C - 1) * L::N);
         // SAFETY: passed on to the caller.
         unsafe {
-            let scale = L::splat(self.scale);
-            for (r, row) in acc.iter_mut().enumerate() {
+            let (scale, mut out) = (L::splat(self.scale), zeros::<L, R, C>());
+            for (r, row) in out.iter_mut().enumerate() {
                 for (c, v) in row.iter_mut().enumerate() {
                     let at = self.k.add((i + r) * self.stride + j + c * L::N);
                     let is_last = c + 1 == C;
@@ -262,9 +261,10 @@ impl Source {
                     {
                         entries = L::mul_add(L::splat(*right.add(i + r)), unit::<L>(lanes), entries);
                     }
-                    *v = L::sub(entries, *v);
+                    *v = entries;
                 }
             }
+            out
         }
     }
 }
@@ -296,10 +296,9 @@ impl Job for Factor {
                     ($r:literal, $c:literal, ) => {
                         // SAFETY: all pointers stay inside the matrix of M rows and the M diagonal entries.
                         unsafe {
-                            let (left, zeros) = (Strided::by_columns(a.add(i), stride), zeros::<L, $r, $c>());
+                            let (left, own) = (Strided::by_columns(a.add(i), stride), source.tile::<L, $r, $c>((i, j)));
                             let (above, to) = (panel.start..i, a.add(i * stride + j));
-                            let mut acc = accumulate::<L, $r, $c>(zeros, left, a.add(j), stride, above, tail);
-                            source.less::<L, $r, $c>(&mut acc, (i, j));
+                            let mut acc = accumulate::<L, $r, $c, true>(own, left, a.add(j), stride, above, tail);
                             if tile == 0 {
                                 // The block on the diagonal: its pivots are found by scalars before its rows are solved.
                                 pivots = Pivots::of::<L, $r>(acc.map(|row| row[0]));
@@ -376,6 +375,23 @@ impl Pivots {
     }
 }
 
+/// R × C vectors of I from row `i` and column `j` on.
+#[inline(always)]
+unsafe fn identity<L: Lanes, const R: usize, const C: usize>((i, j): (usize, usize)) -> [[L::V; C]; R] {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut out = zeros::<L, R, C>();
+        for c in 0..C {
+            // The rows of a block have their ones in the same vector.
+            let lane = i.wrapping_sub(j + c * L::N);
+            for r in (0..R).filter(|_| lane < L::N) {
+                out[r][c] = unit::<L>(lane + r);
+            }
+        }
+        out
+    }
+}
+
 /// Solves the rows of a panel, given that the rows above have been subtracted.
 struct Solve {
     u: *const f64,
@@ -405,23 +421,12 @@ impl Job for Solve {
                         // SAFETY: all pointers stay inside the matrices that `solve_lower` checked.
                         unsafe {
                             let left = Strided::by_columns(u.add(i), stride);
-                            let mut acc = accumulate::<L, $r, $c>(
-                                zeros::<L, $r, $c>(),
-                                left,
-                                x.add(j),
-                                m,
-                                j.min(i).max(panel.start)..i,
-                                tail,
-                            );
-                            let from = source.unwrap_or(x).add(i * m + j);
-                            combine::<L, $r, $c>(&mut acc, from, m, tail, |(r, c), old, new| {
-                                if source.is_some() {
-                                    return L::sub(old, new);
-                                }
-                                // The rows of a block have their ones in the same vector.
-                                let lane = i.wrapping_sub(j + c * L::N);
-                                L::sub(if lane < L::N { unit::<L>(lane + r) } else { L::splat(0.0) }, new)
-                            });
+                            let own = match source {
+                                Some(source) => load::<L, $r, $c>(source.add(i * m + j), m, tail),
+                                None => identity::<L, $r, $c>((i, j)),
+                            };
+                            let above = j.min(i).max(panel.start)..i;
+                            let mut acc = accumulate::<L, $r, $c, true>(own, left, x.add(j), m, above, tail);
                             substitute::<L, $r, $c>(&mut acc, u.add(i * stride + i), stride, inv_diag.add(i));
                             store::<L, $r, $c>(acc, x.add(i * m + j), m, tail);
                         }

@@ -306,11 +306,12 @@ impl Tile {
         let Self { a, b, b_stride, range, out, out_stride, mode } = self;
         // SAFETY: passed on to the caller.
         unsafe {
+            // Not as one of two values: that would go through memory, and cost a third of a product.
             let mut acc = zeros::<L, R, C>();
             if mode == Mode::Continue {
                 combine::<L, R, C>(&mut acc, out, out_stride, tail, |_, old, _| old);
             }
-            let mut acc = accumulate::<L, R, C>(acc, a, b, b_stride, range, tail);
+            let mut acc = accumulate::<L, R, C, false>(acc, a, b, b_stride, range, tail);
             match mode {
                 Mode::Set | Mode::Continue => {}
                 Mode::Negate => {

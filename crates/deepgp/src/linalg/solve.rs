@@ -3,7 +3,7 @@
 
 use super::Mat;
 use super::product::Part;
-use super::tile::{Strided, accumulate, column_tiles, combine, store, unit, zeros};
+use super::tile::{Strided, accumulate, column_tiles, load, store, unit};
 use crate::simd::{Job, Lanes, PAD, run};
 
 /// K = UᵀU: U from [`cholesky_upper`](super::factor::cholesky_upper), and the inverses of the triangles on its diagonal.
@@ -214,20 +214,21 @@ impl Solve<'_> {
         let (at, stride) = (u.as_slice().as_ptr(), u.cols());
         // SAFETY: passed on to the caller.
         unsafe {
-            let zeros = zeros::<L, R, C>();
-            let (from, mut acc) = if UPPER {
-                let left = Strided::by_rows(at.add(i * stride), stride);
-                (x.cast_const(), accumulate::<L, R, C>(zeros, left, x.add(j), n, i + R..m, tail))
+            let place = i * n + j;
+            let mut acc = if UPPER {
+                let (own, left) =
+                    (load::<L, R, C>(x.add(place), n, tail), Strided::by_rows(at.add(i * stride), stride));
+                accumulate::<L, R, C, true>(own, left, x.add(j), n, i + R..m, tail)
             } else {
-                let left = Strided::by_columns(at.add(i), stride);
-                (self.from, accumulate::<L, R, C>(zeros, left, x.add(j), n, 0..i, tail))
+                let (own, left) =
+                    (load::<L, R, C>(self.from.add(place), n, tail), Strided::by_columns(at.add(i), stride));
+                accumulate::<L, R, C, true>(own, left, x.add(j), n, 0..i, tail)
             };
-            combine::<L, R, C>(&mut acc, from.add(i * n + j), n, tail, |_, old, new| L::sub(old, new));
             let inverse = blocks.as_ptr().add(i);
             for c in 0..C {
                 multiply::<L, R, C, UPPER>(inverse, &mut acc, c);
             }
-            store::<L, R, C>(acc, x.add(i * n + j), n, tail);
+            store::<L, R, C>(acc, x.add(place), n, tail);
         }
     }
 }

@@ -48,12 +48,27 @@ pub(super) unsafe fn zeros<L: Lanes, const R: usize, const C: usize>() -> [[L::V
     unsafe { [[L::splat(0.0); C]; R] }
 }
 
-/// Adds R × C vectors of Σ_k a(i, k) b(k, j) for k in `range`. `a` points at (i, 0), `b` at (0, j); the last vector
-/// has `tail` lanes (0: all).
+/// R × C vectors from memory.
+#[inline(always)]
+pub(super) unsafe fn load<L: Lanes, const R: usize, const C: usize>(
+    from: *const f64,
+    stride: usize,
+    tail: usize,
+) -> [[L::V; C]; R] {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut out = zeros::<L, R, C>();
+        combine::<L, R, C>(&mut out, from, stride, tail, |_, old, _| old);
+        out
+    }
+}
+
+/// Adds R × C vectors of Σ_k a(i, k) b(k, j) for k in `range`, or subtracts them if LESS. `a` points at (i, 0), `b` at (0, j); the last
+/// vector has `tail` lanes (0: all).
 ///
 /// Whatever can be decided before the loop is: instructions that do not multiply take the place of those that do.
 #[inline(always)]
-pub(super) unsafe fn accumulate<L: Lanes, const R: usize, const C: usize>(
+pub(super) unsafe fn accumulate<L: Lanes, const R: usize, const C: usize, const LESS: bool>(
     acc: [[L::V; C]; R],
     a: Strided,
     b: *const f64,
@@ -65,18 +80,18 @@ pub(super) unsafe fn accumulate<L: Lanes, const R: usize, const C: usize>(
     unsafe {
         if a.row == 1 {
             let entry = |r: usize, k: usize| *a.data.add(r + k * a.inner);
-            with_tail::<L, R, C>(acc, entry, b, b_stride, range, tail)
+            with_tail::<L, R, C, LESS>(acc, entry, b, b_stride, range, tail)
         } else {
             // A pointer a row, which the compiler must not know to be a stride apart: it would add strides in the loop.
             let rows: [*const f64; R] = black_box(std::array::from_fn(|r| a.data.add(r * a.row)));
-            with_tail::<L, R, C>(acc, |r, k| *rows[r].add(k), b, b_stride, range, tail)
+            with_tail::<L, R, C, LESS>(acc, |r, k| *rows[r].add(k), b, b_stride, range, tail)
         }
     }
 }
 
 /// The loop for a last vector that is whole, or that is not.
 #[inline(always)]
-unsafe fn with_tail<L: Lanes, const R: usize, const C: usize>(
+unsafe fn with_tail<L: Lanes, const R: usize, const C: usize, const LESS: bool>(
     acc: [[L::V; C]; R],
     a: impl Fn(usize, usize) -> f64,
     b: *const f64,
@@ -87,20 +102,20 @@ unsafe fn with_tail<L: Lanes, const R: usize, const C: usize>(
     // SAFETY: passed on to the caller.
     unsafe {
         if tail == 0 {
-            over::<L, R, C>(acc, a, |c, at| L::load(at.add(c * L::N)), b, b_stride, range)
+            over::<L, R, C, LESS>(acc, a, |c, at| L::load(at.add(c * L::N)), b, b_stride, range)
         } else {
             let load = |c: usize, at: *const f64| {
                 let at = at.add(c * L::N);
                 if c + 1 == C { L::load_part(at, tail) } else { L::load(at) }
             };
-            over::<L, R, C>(acc, a, load, b, b_stride, range)
+            over::<L, R, C, LESS>(acc, a, load, b, b_stride, range)
         }
     }
 }
 
 /// The loop over the inner index.
 #[inline(always)]
-unsafe fn over<L: Lanes, const R: usize, const C: usize>(
+unsafe fn over<L: Lanes, const R: usize, const C: usize, const LESS: bool>(
     mut acc: [[L::V; C]; R],
     a: impl Fn(usize, usize) -> f64,
     load: impl Fn(usize, *const f64) -> L::V,
@@ -118,7 +133,7 @@ unsafe fn over<L: Lanes, const R: usize, const C: usize>(
             for (r, acc) in acc.iter_mut().enumerate() {
                 let a_rk = L::splat(a(r, k));
                 for (acc, b) in acc.iter_mut().zip(b_k) {
-                    *acc = L::mul_add(a_rk, b, *acc);
+                    *acc = if LESS { L::neg_mul_add(a_rk, b, *acc) } else { L::mul_add(a_rk, b, *acc) };
                 }
             }
         }
