@@ -84,8 +84,8 @@ impl Job for Fill<'_> {
     }
 }
 
-/// `sums` += Σ_i ψ₁ A_d for every output and then, for every dimension that is wanted, Σ_i ψ₁ w_q A_d for every output: N vectors each,
-/// see [`add_to_class`].
+/// Σ_i ψ₁ A_d for every output and then, for every dimension that is wanted, Σ_i ψ₁ w_q A_d for every output, in `sums`: where S = 1 a vector
+/// each at the beginning of N, and else N vectors that are added to, see [`add_to_class`].
 pub(super) struct FirstDots<'a> {
     pub walk: Walk,
     pub psi1: *const f64,
@@ -96,23 +96,75 @@ pub(super) struct FirstDots<'a> {
     pub sums: &'a mut [f64],
 }
 
+impl FirstDots<'_> {
+    /// Where S = 1: the classes of a sum stay in registers, and are added up in order. With slopes if W.
+    #[inline(always)]
+    unsafe fn total<L: Lanes, const W: bool>(&self, w: *const f64, a: *const f64) -> L::V {
+        let len = self.walk.rows();
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut classes = [L::splat(0.0); PAD];
+            let whole = len / L::N * L::N;
+            for first in (0..whole).step_by(L::N) {
+                for (k, class) in classes[..L::N].iter_mut().enumerate() {
+                    *class = L::add(*class, self.term::<L, W>(w, a, first + k));
+                }
+            }
+            for (k, class) in classes[..L::N].iter_mut().enumerate() {
+                if whole + k < len {
+                    *class = L::add(*class, self.term::<L, W>(w, a, whole + k));
+                }
+            }
+            let mut total = L::splat(0.0);
+            for class in &classes[..L::N] {
+                total = L::add(total, *class);
+            }
+            total
+        }
+    }
+
+    /// Vector v of a sum.
+    #[inline(always)]
+    unsafe fn term<L: Lanes, const W: bool>(&self, w: *const f64, a: *const f64, v: usize) -> L::V {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let psi1 = L::load(self.psi1.add(v * L::N));
+            let psi1 = if W { L::mul(psi1, L::load(w.add(v * L::N))) } else { psi1 };
+            L::mul(psi1, L::load(a.add(v * L::N)))
+        }
+    }
+
+    /// A sum, from the tables of its dimension and output.
+    #[inline(always)]
+    unsafe fn sum<L: Lanes, const W: bool>(&self, sums: *mut f64, w: *const f64, a: *const f64) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if self.walk.s == 1 {
+                return L::store(sums, self.total::<L, W>(w, a));
+            }
+            for v in 0..self.walk.rows() {
+                add_to_class::<L>(sums, v, self.walk.s, self.term::<L, W>(w, a, v));
+            }
+        }
+    }
+}
+
 impl Job for FirstDots<'_> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let len = self.walk.rows();
-        for (t, sums) in self.sums.chunks_exact_mut(L::N * L::N).enumerate() {
+        let (count, sums) = (self.sums.len() / (L::N * L::N), self.sums.as_mut_ptr());
+        let table = self.walk.rows() * L::N;
+        for t in 0..count {
             let (q, d) = (t / self.d_out, t % self.d_out);
-            for v in 0..len {
-                // SAFETY: passed on to the caller.
-                unsafe {
-                    let mut psi1 = L::load(self.psi1.add(v * L::N));
-                    if q > 0 {
-                        psi1 = L::mul(psi1, L::load(self.w.add(((q - 1) * len + v) * L::N)));
-                    }
-                    let a = L::load(self.a.add((d * len + v) * L::N));
-                    add_to_class::<L>(sums.as_mut_ptr(), v, self.walk.s, L::mul(psi1, a));
+            // SAFETY: passed on to the caller; there are as many numbers of each sum.
+            unsafe {
+                let (sums, a) = (sums.add(t * L::N * L::N), self.a.add(d * table));
+                if q == 0 {
+                    self.sum::<L, false>(sums, a, a);
+                } else {
+                    self.sum::<L, true>(sums, self.w.add((q - 1) * table), a);
                 }
             }
         }

@@ -242,16 +242,18 @@ impl EqSweep {
             let fill = Fill { walk, points: tables.points.as_ptr(), widths, w, gamma, base: *base, peak: peak1, psi1 };
             // SAFETY: tables of a pack have room for M columns and as many rows as there are; rows of points are padded.
             unsafe { run(fill) };
-            self.dots.fill(0.0);
+            if walk.s > 1 {
+                self.dots.fill(0.0);
+            }
             let job = FirstDots { walk, psi1, w: w.rows, a: a.rows, d_out, sums: &mut self.dots };
             // SAFETY: as above.
             unsafe { run(job) };
             let Pack { first, points, ref widths, .. } = *pack;
             for d in 0..d_out {
-                let mean = self.dots_of(d, walk);
+                let mean = self.totals_of(d, walk, true);
                 (0..points).for_each(|g| out.mean[(first + g, d)] = mean[g]);
                 for (q, width) in widths.iter().enumerate().filter(|_| self.want_xi) {
-                    let slope = self.dots_of((1 + q) * d_out + d, walk);
+                    let slope = self.totals_of((1 + q) * d_out + d, walk, true);
                     for (g, at) in (0..points).map(|g| (g, g * walk.s)) {
                         out.slope[(first + g, q * d_out + d)] = width.ratio[at] * width.stretch[at] * slope[g];
                     }
@@ -260,22 +262,29 @@ impl EqSweep {
             self.sweep_pairs(k, tables, b, w, gamma, a);
             let Pack { first, points, peak2, .. } = self.packs[k];
             for d in 0..d_out {
-                let half = self.dots_of(d, walk);
+                let half = self.totals_of(d, walk, self.at_once);
                 (0..points).for_each(|g| out.quadratic[(first + g, d)] = 2.0 * peak2[g * walk.s] * half[g]);
             }
         }
     }
 
-    /// Sum number `t` of the points of a pack.
-    fn dots_of(&self, t: usize, walk: Walk) -> [f64; PAD] {
+    /// Sum number `t` of the points of a pack; `added` if where S = 1 its classes have been added up.
+    fn totals_of(&self, t: usize, walk: Walk, added: bool) -> [f64; PAD] {
+        let sums = &self.dots[t * self.lanes * self.lanes..][..self.lanes * self.lanes];
+        if added && walk.s == 1 {
+            let mut totals = [0.0; PAD];
+            totals[..self.lanes].copy_from_slice(&sums[..self.lanes]);
+            return totals;
+        }
         // SAFETY: the job has no pointers.
-        unsafe { run(Classes { sums: &self.dots[t * self.lanes * self.lanes..], s: walk.s }) }
+        unsafe { run(Classes { sums, s: walk.s }) }
     }
 
     /// Ψ₂ of a pack but for its factor, and half of ⟨B_d, Ψ₂⟩ into `dots`; and the products with F and Ψ₂, if they are taken at once.
     fn sweep_pairs(&mut self, k: usize, tables: &PsiTables, b: &[Mat], w: Numbers, gamma: Numbers, a: Numbers) {
         let (m, d_out, lanes, walk) = (self.m, self.d_out, self.lanes, self.packs[k].walk);
-        self.dots[..d_out * lanes * lanes].fill(0.0);
+        let summed = if self.at_once && walk.s == 1 { lanes } else { d_out * lanes * lanes };
+        self.dots[..summed].fill(0.0);
         if !self.at_once {
             self.exponentials(k, 0..m, 0, tables, b, w, gamma);
             return;
