@@ -420,34 +420,35 @@ struct MixedColumns<'a> {
 }
 
 impl MixedColumns<'_> {
-    /// The terms from `d` on of row `i`, D of them; the first set the row, the others add to it.
+    /// The terms from `d` on, D of them; the first set what they are added to, if they are.
     #[inline(always)]
-    unsafe fn terms<L: Lanes, const D: usize>(&mut self, i: usize, d: usize) {
+    unsafe fn terms<L: Lanes, const D: usize, const FIRST: bool>(&mut self, d: usize) {
         let cols = self.t.cols();
+        let whole = cols / L::N * L::N;
         // SAFETY: passed on to the caller.
         unsafe {
-            let (mut v, mut b) = ([L::splat(0.0); D], [std::ptr::null_mut(); D]);
-            for k in 0..D {
-                (v[k], b[k]) = (L::splat(self.v[(d + k, i)]), self.b[d + k].row_mut(i).as_mut_ptr());
-            }
-            let row = MixedRow {
-                cols,
+            let mut row = MixedRow {
                 share: L::splat(self.share),
-                v,
-                t: self.t.row(i).as_ptr(),
-                weights: self.weights.row(3 * d).as_ptr(),
-                b,
-                out: self.out.add(i * cols),
-                is_first: d == 0,
+                v: [L::splat(0.0); D],
+                weights: std::array::from_fn(|k| std::array::from_fn(|of| self.weights.row(3 * (d + k) + of).as_ptr())),
+                t: self.t.as_slice().as_ptr(),
+                b: std::array::from_fn(|k| self.b[d + k].as_mut_slice().as_mut_ptr()),
+                out: self.out,
             };
-            let whole = cols / L::N * L::N;
-            let mut j = 0;
-            while j < whole {
-                row.vector::<L, true>(j);
-                j += L::N;
-            }
-            if whole < cols {
-                row.vector::<L, false>(whole);
+            for i in 0..self.t.rows() {
+                for k in 0..D {
+                    row.v[k] = L::splat(self.v[(d + k, i)]);
+                }
+                let mut j = 0;
+                while j < whole {
+                    row.vector::<L, FIRST, true>(j, L::N);
+                    j += L::N;
+                }
+                if whole < cols {
+                    row.vector::<L, FIRST, false>(whole, cols - whole);
+                }
+                (row.t, row.out) = (row.t.wrapping_add(cols), row.out.wrapping_add(cols));
+                row.b = row.b.map(|b| b.wrapping_add(cols));
             }
         }
     }
@@ -455,32 +456,29 @@ impl MixedColumns<'_> {
 
 /// A row of [`MixedColumns`].
 struct MixedRow<V, const D: usize> {
-    cols: usize,
     share: V,
     v: [V; D],
+    /// Those of v, of B and of T.
+    weights: [[*const f64; 3]; D],
     t: *const f64,
-    weights: *const f64,
     b: [*mut f64; D],
     out: *mut f64,
-    is_first: bool,
 }
 
 impl<V: Copy, const D: usize> MixedRow<V, D> {
     /// The columns from `j` on: a vector, which is whole if W.
     #[inline(always)]
-    unsafe fn vector<L: Lanes<V = V>, const W: bool>(&self, j: usize) {
-        let (cols, left) = (self.cols, self.cols - j);
+    unsafe fn vector<L: Lanes<V = V>, const FIRST: bool, const W: bool>(&self, j: usize, left: usize) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut sum = if self.is_first { L::splat(0.0) } else { load::<L, W>(self.out.add(j), left) };
+            let mut sum = if FIRST { L::splat(0.0) } else { load::<L, W>(self.out.add(j), left) };
             let t = load::<L, W>(self.t.add(j), left);
             for k in 0..D {
-                let weight = self.weights.add(3 * k * cols + j);
-                let (of_v, of_b) = (load::<L, W>(weight, left), load::<L, W>(weight.add(cols), left));
-                let of_t = load::<L, W>(weight.add(2 * cols), left);
+                let [of_v, of_b, of_t] = self.weights[k];
                 let rest = L::neg_mul_add(self.share, t, load::<L, W>(self.b[k].add(j), left));
-                sum = L::mul_add(of_v, self.v[k], L::mul_add(of_b, rest, sum));
-                store::<L, W>(self.b[k].add(j), L::mul(of_t, t), left);
+                sum = L::mul_add(load::<L, W>(of_b.add(j), left), rest, sum);
+                sum = L::mul_add(load::<L, W>(of_v.add(j), left), self.v[k], sum);
+                store::<L, W>(self.b[k].add(j), L::mul(load::<L, W>(of_t.add(j), left), t), left);
             }
             store::<L, W>(self.out.add(j), sum, left);
         }
@@ -493,10 +491,15 @@ impl Job for MixedColumns<'_> {
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
         let terms = self.b.len();
-        for i in 0..self.t.rows() {
-            for d in (0..terms).step_by(2) {
-                // SAFETY: passed on to the caller.
-                unsafe { if d + 1 < terms { self.terms::<L, 2>(i, d) } else { self.terms::<L, 1>(i, d) } }
+        for d in (0..terms).step_by(2) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                match (d + 1 < terms, d == 0) {
+                    (true, true) => self.terms::<L, 2, true>(d),
+                    (true, false) => self.terms::<L, 2, false>(d),
+                    (false, true) => self.terms::<L, 1, true>(d),
+                    (false, false) => self.terms::<L, 1, false>(d),
+                }
             }
         }
     }
