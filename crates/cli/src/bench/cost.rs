@@ -32,7 +32,7 @@ impl Shape {
     ///   point          3 M² (1 + E) + M (5 D + 8 E)         t, S t, Σ P, Σ t̄ tᵀ, k̄; distances, dots, moments of k̄
     /// layer, random    2 M³ + M² (5 D + 2)                  the same and K⁻¹
     ///   output         23/6 M³ + min(B, M) M²               factors as above; E, EᵀE; S̄, S S̄; g of every point or of their sum
-    ///   point          ½ M² (6 D + 8 E + 5) + 10 M (D + E)  exponents, F, their products with 1, w and A, C̄, Σ g gᵀ; the rest
+    ///   point          ½ M² (6 D + 8 E + 4) + 10 M (D + E)  exponents, F, their products with 1, w and A, C̄, Σ g gᵀ; the rest
     /// ```
     pub fn flops(&self) -> f64 {
         let (m, b) = (self.inducing as f64, self.batch as f64);
@@ -43,7 +43,7 @@ impl Shape {
             let (layer, output, point) = if l == 0 {
                 (5.0 / 3.0 * m3 + m2 * (3.5 * d + 2.0), 2.0 / 3.0 * m3, 3.0 * m2 * (1.0 + e) + m * (5.0 * d + 8.0 * e))
             } else {
-                let point = 0.5 * m2 * (6.0 * d + 8.0 * e + 5.0) + 10.0 * m * (d + e);
+                let point = 0.5 * m2 * (6.0 * d + 8.0 * e + 4.0) + 10.0 * m * (d + e);
                 (2.0 * m3 + m2 * (5.0 * d + 2.0), 23.0 / 6.0 * m3 + b.min(m) * m2, point)
             };
             total += layer + e * output + b * point;
