@@ -307,6 +307,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn diagonals_of_any_shape() {
+        for (rows, cols) in [(0, 0), (0, 3), (1, 1), (3, 5), (5, 3), (9, 9)] {
+            let mut a = Mat::from_fn(rows, cols, |i, j| (10 * i + j) as f64);
+            let expected: Vec<f64> = (0..rows.min(cols)).map(|i| a[(i, i)]).collect();
+            assert_eq!(a.diagonal().collect::<Vec<_>>(), expected, "{rows} × {cols}");
+            assert_eq!(a.trace(), expected.iter().sum::<f64>(), "{rows} × {cols}");
+            a.diagonal_mut().for_each(|entry| *entry = -1.0);
+            let others = |i: usize, j: usize| if i == j { -1.0 } else { (10 * i + j) as f64 };
+            assert_eq!(a, Mat::from_fn(rows, cols, others), "{rows} × {cols}");
+        }
+    }
+
+    #[test]
     fn rows_that_are_taken_leave_the_others_in_order() {
         let all = Mat::from_fn(6, 2, |i, j| (10 * i + j) as f64);
         for rows in [vec![], vec![0], vec![5], vec![1, 2, 4], vec![0, 1, 2, 3, 4, 5]] {
