@@ -8,8 +8,8 @@
 //! ψ₁ᵢ  = s² Π_q √(ℓ_q²/c_q) 2^(−Σ_q d_iq² log₂e/(2c_q))                    ξ_qi = ψ₁ᵢ d_iq v_q/c_q
 //! Ψ₂ᵢⱼ = Π_q √(ℓ_q²/e_q) 2^(T_ij + γ_i + γ_j − Σ_q w_iq w_jq)               γ_i = −½ Σ_q w_iq²
 //! ```
-//! with T_ij = (−¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s²)/log 2 from the tables of a step, or without it ([`Exponents`]). What a layer does with them are products with its
-//! weights: ψ₁A_d, ⟨B_d, Ψ₂⟩ and ξ_q A_d. Their adjoints a_d, b_d and x_qd are what comes back.
+//! with T_ij = (−¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s²)/log 2 from the tables of a step, or with T in the γ (see [`Exponents`]). What a
+//! layer does with them are products with its weights: ψ₁A_d, ⟨B_d, Ψ₂⟩ and ξ_q A_d. Their adjoints a_d, b_d and x_qd are what comes back.
 //!
 //! The way back through Ψ₂ needs no more of F = (Σ_d b_d B_d) ∘ Ψ₂ than r = F 1 and F d_q. With u = r d + F d and t = r d − F d of a
 //! dimension, where t comes from T,
