@@ -1,6 +1,7 @@
 //! Dense linear algebra: the only module that knows which library does the arithmetic.
 
 mod chol;
+mod columns;
 mod dense;
 pub mod factor;
 pub(crate) mod hermite;
@@ -15,11 +16,12 @@ pub mod tri;
 pub use crate::simd::{axpy, dot, sum};
 pub use chol::{Cholesky, Jitter};
 pub(crate) use chol::{not_definite, sum_of_logs};
+pub(crate) use columns::{column_dots, mix_columns};
 pub use dense::{Op, mul, symmetric_eigen};
 pub use hermite::GaussHermite;
 pub use mat::Mat;
 pub use rows::{add_rows, mul_lower_transposed, mul_symmetric, mul_vec};
-pub(crate) use rows::{column_dots, combine_symmetric, less_outer_lower, less_twice_lower, mix_columns, sum_lower};
+pub(crate) use rows::{combine_symmetric, less_outer_lower, less_twice_lower, sum_lower};
 
 /// Matrices for the tests of products and factorisations.
 #[cfg(test)]

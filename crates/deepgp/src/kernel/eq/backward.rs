@@ -30,7 +30,7 @@ impl Job for First<'_> {
         let levers = self.pulls.len() / self.twice_b.len() - 1;
         // SAFETY: passed on to the caller.
         unsafe {
-            // Most often a layer has one output or no slopes matter.
+            // Most last layers have one output and a zero mean: their loops have known lengths.
             match (outputs, levers) {
                 (1, 0) => self.all::<L>(1, 0),
                 _ => self.all::<L>(outputs, levers),

@@ -42,7 +42,7 @@ pub(super) struct Width {
     pub inverse_c: [f64; PAD],
     /// √(log₂e/(2c)).
     pub kappa_c: [f64; PAD],
-    /// What of_gamma · w² is in −γ, and what w_i w_j is in exponents of Ψ₂: ½ and −1, or, where T has been joined to them, 1 + v/ℓ² and 2v/ℓ².
+    /// What w² counts for in −γ, and w_i w_j in exponents of Ψ₂: ½ and −1, or 1 + v/ℓ² and 2v/ℓ² where T has been joined to γ.
     pub of_gamma: [f64; PAD],
     pub of_pair: [f64; PAD],
     /// v/c.
