@@ -61,10 +61,7 @@ impl Factor {
         let failed = |pivot| not_definite("I + Λ", pivot, 0.0);
         let PivotScratch { u, inv_diag, half } = root;
         half.clone_from(&self.linear);
-        cholesky_solving(&self.precision, 1.0, 1.0, u, inv_diag, Some(half)).map_err(failed)?;
-        if let Some(pivot) = find(inv_diag, |inv| inv * inv * least_pivot > 1.0) {
-            return Err(failed(pivot));
-        }
+        cholesky_solving(&self.precision, 1.0, 1.0, least_pivot, u, inv_diag, Some(half)).map_err(failed)?;
         // φ = −½ log|P| + ½ |C⁻¹η|², P = C Cᵀ = UᵀU
         Ok(0.5 * dot(half, half) + sum_of_logs(inv_diag))
     }
@@ -149,7 +146,7 @@ impl Moments {
     /// φ from μ and w.
     fn complete(&mut self) -> Result<()> {
         // An entry of C⁻¹ that is not finite leaves its column's product so, whatever it is multiplied by.
-        if let Some(pivot) = self.mean.iter().position(|mean| !mean.is_finite()) {
+        if let Some(pivot) = find(&self.mean, |mean| !mean.is_finite()) {
             return Err(not_definite("I + Λ", pivot, 0.0));
         }
         self.log_partition = -0.5 * self.precision.log_det() + 0.5 * dot(&self.half_mean, &self.half_mean);

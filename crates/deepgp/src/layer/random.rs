@@ -9,7 +9,7 @@
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR};
 use crate::kernel::group::{Group, Products, group_size};
 use crate::linalg::product::{Left, Part, product};
-use crate::linalg::{Mat, add_rows, sum};
+use crate::linalg::{Mat, add_rows};
 use crate::pass::BLOCK;
 
 /// What the adjoint needs of the forward pass of a group of points, the output moments, and ∂F/∂(output moments).
@@ -105,23 +105,21 @@ impl RandomTape {
     fn moments(&mut self, layer: &Layer, input: (&Mat, &Mat)) {
         let (d_out, all) = (layer.dim_out, self.n * layer.dim_out);
         let (means, vars) = (&mut self.mean.as_mut_slice()[..all], &mut self.var.as_mut_slice()[..all]);
+        let quadratic = &self.products.quadratic.as_slice()[..all];
         // m_f = ψ₁ A,   v_f = ψ₀ + ⟨B, Ψ₂⟩ − m_f²
         means.copy_from_slice(&self.products.mean.as_slice()[..all]);
-        vars.copy_from_slice(&self.products.quadratic.as_slice()[..all]);
-        for ((v, m), psi0) in vars.chunks_exact_mut(d_out).zip(means.chunks_exact(d_out)).zip(&self.psi0) {
-            v.iter_mut().zip(m).for_each(|(v, m)| *v += psi0 - m * m);
+        for (i, (v, (m, quadratic))) in vars.iter_mut().zip(means.iter().zip(quadratic)).enumerate() {
+            *v = quadratic + (self.psi0[point(i, d_out)] - m * m);
         }
         if let Some(w) = layer.mean.weights() {
             self.add_linear_mean(w, input);
         }
-        let vars = self.var.as_mut_slice().chunks_exact_mut(d_out);
-        for ((v, held), psi0) in vars.zip(self.floored.chunks_exact_mut(d_out)).zip(&self.psi0[..self.n]) {
-            let floor = VARIANCE_FLOOR * psi0;
-            for (v, held) in v.iter_mut().zip(held) {
-                // Written so that NaN stays NaN.
-                *held = *v < floor;
-                *v = if *held { floor } else { *v } + layer.noise_var;
-            }
+        let vars = &mut self.var.as_mut_slice()[..all];
+        for (i, (v, held)) in vars.iter_mut().zip(&mut self.floored).enumerate() {
+            let floor = VARIANCE_FLOOR * self.psi0[point(i, d_out)];
+            // Written so that NaN stays NaN.
+            *held = *v < floor;
+            *v = if *held { floor } else { *v } + layer.noise_var;
         }
     }
 
@@ -156,15 +154,21 @@ impl RandomTape {
             let cols = bar.cols();
             bar.as_mut_slice()[..n * cols].fill(0.0);
         }
-        sums.noise_var += sum(&self.var_bar.as_slice()[..n * d_out]);
-        sums.floored += self.floored[..n * d_out].iter().filter(|held| **held).count();
-        let (a, m_f) = (self.mean_bar.as_slice(), self.products.mean.as_slice());
-        let (m_f_bar, b) = (self.bar.mean.as_mut_slice(), self.bar.quadratic.as_mut_slice());
-        for i in 0..n * d_out {
-            b[i] = if self.floored[i] { 0.0 } else { self.var_bar.as_slice()[i] };
-            m_f_bar[i] = a[i] - 2.0 * b[i] * m_f[i];
+        let all = n * d_out;
+        let given = self.mean_bar.as_slice()[..all].iter().zip(&self.var_bar.as_slice()[..all]).zip(&self.floored);
+        let (m_f_bar, b) = (&mut self.bar.mean.as_mut_slice()[..all], &mut self.bar.quadratic.as_mut_slice()[..all]);
+        let out = m_f_bar.iter_mut().zip(b).zip(self.products.mean.as_slice());
+        let (mut noise_var, mut floored) = (0.0, 0);
+        self.psi0_bar[..n].fill(0.0);
+        for (i, (((a, var_bar), held), ((m_f_bar, b), m_f))) in given.zip(out).enumerate() {
+            *b = if *held { 0.0 } else { *var_bar };
+            *m_f_bar = a - 2.0 * *b * m_f;
+            self.psi0_bar[point(i, d_out)] += *b;
+            noise_var += var_bar;
+            floored += usize::from(*held);
         }
-        self.psi0_bar.iter_mut().zip(b.chunks_exact(d_out)).for_each(|(bar, b)| *bar = b.iter().sum());
+        sums.noise_var += noise_var;
+        sums.floored += floored;
         if let Some(w) = layer.mean.weights() {
             for (g, d) in (0..n).flat_map(|g| (0..d_out).map(move |d| (g, d))) {
                 let (a, b) = (self.mean_bar[(g, d)], self.bar.quadratic[(g, d)]);
@@ -214,4 +218,10 @@ impl RandomTape {
             g.reset(0, 0);
         }
     }
+}
+
+/// The point that number `i` of a list belongs to, which has the outputs of one point after those of another: mostly there is one.
+#[inline(always)]
+fn point(i: usize, d_out: usize) -> usize {
+    if d_out == 1 { i } else { i / d_out }
 }

@@ -133,8 +133,10 @@ impl Observation for Gaussian {
             let noise = Noise::new(*s2, alpha);
             for (some, rows) in (0..).step_by(TOGETHER).zip(rows.chunks(TOGETHER)) {
                 let (mut m, mut v, mut targets) = ([0.0; TOGETHER], [0.0; TOGETHER], [0.0; TOGETHER]);
-                for (g, row) in rows.iter().enumerate() {
-                    (m[g], v[g], targets[g]) = (mean[(some + g, d)], var[(some + g, d)], y[(*row, d)]);
+                let moments = mean.rows_from(some).zip(var.rows_from(some));
+                let places = m.iter_mut().zip(&mut v).zip(&mut targets);
+                for ((row, (mean, var)), ((m, v), target)) in rows.iter().zip(moments).zip(places) {
+                    (*m, *v, *target) = (mean[d], var[d], y[(*row, d)]);
                 }
                 let (mut growth, mut square, mut noise_bar) = ([0.0; TOGETHER], [0.0; TOGETHER], [0.0; TOGETHER]);
                 wide(|| {
@@ -144,8 +146,9 @@ impl Observation for Gaussian {
                         (m[g], v[g]) = (parts.mean, parts.var);
                     }
                 });
-                for g in 0..rows.len() {
-                    (mean_bar[(some + g, d)], var_bar[(some + g, d)]) = (m[g], v[g]);
+                let bars = mean_bar.rows_from_mut(some).zip(var_bar.rows_from_mut(some)).take(rows.len());
+                for ((mean, var), (m, v)) in bars.zip(m.iter().zip(&v)) {
+                    (mean[d], var[d]) = (*m, *v);
                 }
                 let few = |numbers: &[f64; TOGETHER]| numbers[..rows.len()].iter().sum::<f64>();
                 *param += few(&noise_bar);

@@ -126,7 +126,7 @@ impl Cholesky {
     /// An inverse that is not finite has no such trace.
     fn is_certain(&self, k: &Mat) -> bool {
         let m = k.rows();
-        let largest = k.diagonal().fold(0.0, f64::max);
+        let largest = k.fold_diagonal(f64::max);
         let trace = crate::linalg::dot(self.l_inv.as_slice(), self.l_inv.as_slice());
         trace * m as f64 * f64::EPSILON * largest < 1.0
     }
@@ -165,7 +165,7 @@ impl Cholesky {
         what: &'static str,
     ) -> Result<()> {
         (self.jitter, self.raises) = (Jitter::Absolute(0.0), 0);
-        cholesky_solving(k, scale, shift, &mut self.u, &mut self.inv_diag, Some(x))
+        cholesky_solving(k, scale, shift, 0.0, &mut self.u, &mut self.inv_diag, Some(x))
             .map_err(|pivot| not_definite(what, pivot, 0.0))
     }
 

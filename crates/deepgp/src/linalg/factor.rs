@@ -25,14 +25,14 @@ const ONE_PANEL: usize = 72;
 /// # Panics
 /// If the matrix is not square.
 pub fn cholesky_upper(k: &Mat, scale: f64, shift: f64, u: &mut Mat, inv_diag: &mut Vec<f64>) -> Result<(), usize> {
-    cholesky_solving(k, scale, shift, u, inv_diag, None)
+    cholesky_solving(k, scale, shift, 0.0, u, inv_diag, None)
 }
 
 /// [`cholesky_upper`] that also solves Uᵀx = r in place, where one is given: as one more column of U this costs next to nothing, and alone
 /// as much as a third of a factorisation at M = 50, since every entry waits for the last.
 ///
 /// # Errors
-/// As [`cholesky_upper`]; `x` is then as it was.
+/// The first pivot that is below `least_pivot`, or not positive and finite; `x` is then as it was.
 ///
 /// # Panics
 /// If the matrix is not square, or x has another length.
@@ -40,6 +40,7 @@ pub fn cholesky_solving(
     k: &Mat,
     scale: f64,
     shift: f64,
+    least_pivot: f64,
     u: &mut Mat,
     inv_diag: &mut Vec<f64>,
     x: Option<&mut [f64]>,
@@ -52,7 +53,7 @@ pub fn cholesky_solving(
     // The first panel takes its rows from K and x, the others find theirs, less what those above them do, in the place of U.
     let right = x.as_ref().map(|x| x.as_ptr());
     let mut source = Source { k: k.as_slice().as_ptr(), stride: m, columns: m, scale, shift, right };
-    for i in panels(m).next().map_or(0, |first| first.end)..m {
+    for i in first_panel(m)..m {
         let from = i / PAD * PAD;
         let entries = u.row_mut(i)[from..m].iter_mut().zip(&k.row(i)[from..]);
         wide(|| entries.for_each(|(u, k)| *u = scale * k));
@@ -66,10 +67,8 @@ pub fn cholesky_solving(
         let end = panel.end;
         // SAFETY: the pointers cover M rows and M numbers; the product reads the panel and writes rows below it.
         unsafe {
-            let job = Factor { source, a, stride, inv_diag: inv_diag.as_mut_ptr(), columns, panel: panel.clone() };
-            if !run(job) {
-                return Err(inv_diag.iter().position(|inv| !is_pivot(*inv)).unwrap_or(panel.start));
-            }
+            let inv_diag = inv_diag.as_mut_ptr();
+            run(Factor { source, a, stride, inv_diag, least_pivot, columns, panel: panel.clone() })?;
             source = Source { k: a, stride, columns, scale: 1.0, shift: 0.0, right: None };
             // A −= Uᵀ U for the rows below.
             let u = a.add(panel.start * stride + end);
@@ -94,10 +93,11 @@ pub fn cholesky_solving(
     Ok(())
 }
 
-/// Whether 1/U_ii is that of a pivot which is positive and finite.
+/// Whether 1/U_ii is that of a pivot U_ii² which is positive and finite, and not below `least`.
 #[inline(always)]
-fn is_pivot(inv: f64) -> bool {
-    inv > 0.0 && inv < f64::INFINITY
+fn is_pivot(inv: f64, least: f64) -> bool {
+    // An infinite inverse does not pass, whatever `least` is.
+    inv > 0.0 && inv * (inv * least) <= 1.0
 }
 
 /// Numbers in a row of U, which has room for one more column: whole cache lines, but not pages, whose beginnings would compete for the
@@ -109,10 +109,20 @@ fn row_of(m: usize) -> usize {
     if lines.is_multiple_of(PAGE) { lines + LINE } else { lines }
 }
 
+/// Rows of the first panel of an M × M matrix.
+fn first_panel(m: usize) -> usize {
+    if m <= ONE_PANEL { m } else { PANEL }
+}
+
 /// The rows of an M × M matrix in panels.
 fn panels(m: usize) -> impl Iterator<Item = Range<usize>> {
-    let height = if m <= ONE_PANEL { m.max(1) } else { PANEL };
-    (0..m).step_by(height).map(move |start| start..(start + height).min(m))
+    let height = first_panel(m);
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let panel = start..(start + height).min(m);
+        start = panel.end;
+        (!panel.is_empty()).then_some(panel)
+    })
 }
 
 /// A lower triangular right-hand side.
@@ -145,7 +155,7 @@ pub fn solve_lower(u: &Mat, inv_diag: &[f64], right: Right<'_>, x: &mut Mat) {
             Some(r.as_slice().as_ptr())
         }
     };
-    for i in panels(m).next().map_or(0, |first| first.end)..m {
+    for i in first_panel(m)..m {
         let row = &mut x.row_mut(i)[..=i];
         match right {
             Right::Identity => {
@@ -275,19 +285,20 @@ struct Factor {
     a: *mut f64,
     stride: usize,
     inv_diag: *mut f64,
+    least_pivot: f64,
     /// M, and one if there is something to be solved.
     columns: usize,
     panel: Range<usize>,
 }
 
 impl Job for Factor {
-    /// Whether all pivots are positive and finite.
-    type Output = bool;
+    /// The first pivot that will not do.
+    type Output = Result<(), usize>;
 
     /// Row block I of U: U_I = U_II⁻ᵀ (A_I − Σ_{k<I} U_kIᵀ U_k), columns from I on, k in the panel.
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) -> bool {
-        let Factor { source, a, stride, inv_diag, columns, panel } = self;
+    unsafe fn run<L: Lanes>(self) -> Result<(), usize> {
+        let Factor { source, a, stride, inv_diag, least_pivot, columns, panel } = self;
         for i in panel.clone().step_by(ROWS) {
             let height = ROWS.min(panel.end - i);
             let mut pivots = Pivots::default();
@@ -312,9 +323,13 @@ impl Job for Factor {
                 with_tile!(height, vectors, tile!());
             }
         }
-        // After a pivot that is not whatever follows has no meaning, but nothing else happens: one look will do.
+        // After a pivot that will not do whatever follows has no meaning, but nothing else happens: one look is enough.
         // SAFETY: as above.
-        panel.fold(true, |all, i| all & is_pivot(unsafe { *inv_diag.add(i) }))
+        let fails = |i: &usize| !is_pivot(unsafe { *inv_diag.add(*i) }, least_pivot);
+        if panel.clone().fold(false, |any, i| any | fails(&i)) {
+            return Err(panel.clone().find(fails).unwrap_or(panel.start));
+        }
+        Ok(())
     }
 }
 
@@ -473,7 +488,7 @@ mod tests {
             }
             let mut x = a.row(0).to_vec();
             let (mut u_again, mut inv_diag_again) = (Mat::default(), Vec::new());
-            let again = cholesky_solving(&half, 2.0, 3.0, &mut u_again, &mut inv_diag_again, Some(&mut x));
+            let again = cholesky_solving(&half, 2.0, 3.0, 0.0, &mut u_again, &mut inv_diag_again, Some(&mut x));
             assert_eq!((again, &inv_diag_again), (Ok(()), &inv_diag), "{m}");
             for i in 0..m {
                 let found: f64 = (0..=i).map(|k| u[(k, i)] * x[k]).sum();
@@ -496,6 +511,13 @@ mod tests {
             let mut a = Mat::identity(m, m);
             a[(bad, bad)] = -1.0;
             assert_eq!(cholesky_upper(&a, 1.0, 0.0, &mut Mat::default(), &mut Vec::new()), Err(bad));
+            a[(bad, bad)] = 0.3;
+            for (least, expected) in [(0.31, Err(bad)), (0.29, Ok(()))] {
+                let mut x = vec![1.0; m];
+                let found = cholesky_solving(&a, 1.0, 0.0, least, &mut Mat::default(), &mut Vec::new(), Some(&mut x));
+                assert_eq!(found, expected, "{bad} of {m}, at least {least}");
+                assert!(found.is_ok() || x == vec![1.0; m], "what is to be solved is as it was");
+            }
             let mut a = Mat::identity(m, m);
             a[(bad, bad)] = f64::NAN;
             assert_eq!(cholesky_upper(&a, 1.0, 0.0, &mut Mat::default(), &mut Vec::new()), Err(bad));

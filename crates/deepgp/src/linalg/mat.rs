@@ -119,26 +119,49 @@ impl Mat {
         (0..self.rows).map(|i| self.row(i))
     }
 
+    /// The rows from `first` on, in order; of a matrix without columns none.
+    ///
+    /// # Panics
+    /// If there are fewer than `first`.
+    pub(crate) fn rows_from(&self, first: usize) -> std::slice::ChunksExact<'_, f64> {
+        self.data[first * self.cols..].chunks_exact(self.cols.max(1))
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Panics
+    /// As [`Mat::rows_from`].
+    pub(crate) fn rows_from_mut(&mut self, first: usize) -> std::slice::ChunksExactMut<'_, f64> {
+        self.data[first * self.cols..].chunks_exact_mut(self.cols.max(1))
+    }
+
     /// Column `j`, copied.
     pub fn column(&self, j: usize) -> Vec<f64> {
         (0..self.rows).map(|i| self[(i, j)]).collect()
     }
 
-    /// The entries (i, i), from the first on.
-    pub fn diagonal(&self) -> impl Iterator<Item = f64> {
-        self.data.iter().step_by(self.cols + 1).take(self.rows.min(self.cols)).copied()
-    }
-
-    /// The same, to be changed.
+    /// The entries (i, i), from the first on, to be changed.
     pub fn diagonal_mut(&mut self) -> impl Iterator<Item = &mut f64> {
         self.data.iter_mut().step_by(self.cols + 1).take(self.rows.min(self.cols))
     }
 
-    /// Their sum, by fours: each would have to wait for the last.
+    /// Their sum.
     pub fn trace(&self) -> f64 {
-        let mut sums = [0.0; 4];
-        self.diagonal().enumerate().for_each(|(i, entry)| sums[i % 4] += entry);
-        (sums[0] + sums[1]) + (sums[2] + sums[3])
+        self.fold_diagonal(|sum, entry| sum + entry)
+    }
+
+    /// They and 0 under an operation for which their order does not matter, by fours: each would have to wait for the last.
+    pub(crate) fn fold_diagonal(&self, f: impl Fn(f64, f64) -> f64) -> f64 {
+        let (step, mut four) = (self.cols + 1, [0.0; 4]);
+        let end = self.rows.min(self.cols).checked_sub(1).map_or(0, |last| last * step + 1);
+        for rows in self.data[..end].chunks(4 * step) {
+            for (k, folded) in four.iter_mut().enumerate() {
+                if let Some(entry) = rows.get(k * step) {
+                    *folded = f(*folded, *entry);
+                }
+            }
+        }
+        f(f(four[0], four[1]), f(four[2], four[3]))
     }
 
     /// All entries, row by row.
@@ -311,7 +334,8 @@ mod tests {
         for (rows, cols) in [(0, 0), (0, 3), (1, 1), (3, 5), (5, 3), (9, 9)] {
             let mut a = Mat::from_fn(rows, cols, |i, j| (10 * i + j) as f64);
             let expected: Vec<f64> = (0..rows.min(cols)).map(|i| a[(i, i)]).collect();
-            assert_eq!(a.diagonal().collect::<Vec<_>>(), expected, "{rows} × {cols}");
+            let largest = expected.iter().copied().fold(0.0, f64::max);
+            assert_eq!(a.fold_diagonal(f64::max), largest, "{rows} × {cols}");
             assert_eq!(a.trace(), expected.iter().sum::<f64>(), "{rows} × {cols}");
             a.diagonal_mut().for_each(|entry| *entry = -1.0);
             let others = |i: usize, j: usize| if i == j { -1.0 } else { (10 * i + j) as f64 };

@@ -147,6 +147,16 @@ unsafe fn over<L: Lanes, const R: usize, const C: usize, const LESS: bool>(
 /// 4 % of a product at M = 50.
 #[inline(always)]
 pub(super) fn column_tiles(columns: Range<usize>, lanes: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+    tiles_of(columns, lanes, VECTORS)
+}
+
+/// The same with at most so many vectors.
+#[inline(always)]
+pub(super) fn tiles_of(
+    columns: Range<usize>,
+    lanes: usize,
+    most: usize,
+) -> impl Iterator<Item = (usize, usize, usize)> {
     let mut j = columns.start;
     std::iter::from_fn(move || {
         if j >= columns.end {
@@ -155,7 +165,7 @@ pub(super) fn column_tiles(columns: Range<usize>, lanes: usize) -> impl Iterator
         let (start, left) = (j, columns.end - j);
         let vectors = match left.div_ceil(lanes) {
             4 => 2,
-            all => all.min(VECTORS),
+            all => all.min(most),
         };
         j += vectors * lanes;
         Some((start, vectors, if j > columns.end { left % lanes } else { 0 }))

@@ -196,15 +196,17 @@ impl Exponentials<'_> {
     unsafe fn all<L: Lanes, const S: usize>(&mut self) -> usize {
         // SAFETY: passed on to the caller.
         unsafe {
-            // Every form takes time to compile, and most layers have two dimensions; the others always look at what vanishes.
-            if const { S > 1 } || self.dim != 2 {
-                self.sweep::<L, S, 0, true, false>()
-            } else {
-                match self.exponents {
-                    Exponents::Guarded => self.sweep::<L, S, 2, true, false>(),
-                    Exponents::Inside => self.sweep::<L, S, 2, false, false>(),
-                    Exponents::Joined => self.sweep::<L, S, 2, false, true>(),
-                }
+            // Every form takes time to compile, and most layers have two dimensions; vectors with several rows of a point, which are few,
+            // always look at what vanishes.
+            if const { S > 1 } {
+                return self.sweep::<L, S, 0, true, false>();
+            }
+            match (self.exponents, self.dim) {
+                (Exponents::Guarded, 2) => self.sweep::<L, S, 2, true, false>(),
+                (Exponents::Inside, 2) => self.sweep::<L, S, 2, false, false>(),
+                (Exponents::Joined, _) => self.sweep::<L, S, 2, false, true>(),
+                (Exponents::Guarded, _) => self.sweep::<L, S, 0, true, false>(),
+                (Exponents::Inside, _) => self.sweep::<L, S, 0, false, false>(),
             }
         }
     }

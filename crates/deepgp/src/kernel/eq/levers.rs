@@ -34,35 +34,39 @@ impl Levers<'_> {
         let (dim, of_psi2) = (self.dim, self.b.len());
         // Few vectors have several rows a point: for them products one by one will do, which halves the time to compile this.
         let together = if S == 1 { 2 } else { 1 };
-        let mut psi2 = self.psi2;
-        for first in self.rows.clone().step_by(ROWS * S) {
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let block = |x: *const f64| Block { first, m, x, b: Square::of_mat(&self.b[0]) };
-                let lever =
-                    |q: usize| Lever { a: self.w.table::<L>(q, m, rows), sums: self.sums.table::<L>(1 + q, m, rows) };
-                let output = |d: usize| Lever {
-                    a: self.a.table::<L>(d, m, rows),
-                    sums: self.sums.table::<L>(1 + dim + d, m, rows),
-                };
-                // F of a single output is made of Ψ₂ as it is used.
-                if let Some(coef) = self.coef {
-                    let next = self.weigh::<L, S>(coef, psi2, first);
-                    block(self.room).with_ones::<L, S, false, false>(self.sums, lever(0), output(0), dim);
-                    for q in (together..dim).step_by(together) {
-                        block(self.room).with::<L, S, false>(lever(q), dim - q);
-                    }
-                    for d in 0..of_psi2 {
-                        block(psi2).with::<L, S, false>(output(d), 1);
-                    }
-                    psi2 = next;
-                } else {
-                    let next = block(psi2).with_ones::<L, S, true, true>(self.sums, lever(0), output(0), dim);
-                    for q in (together..dim).step_by(together) {
-                        block(psi2).with::<L, S, true>(lever(q), dim - q);
-                    }
-                    psi2 = next;
+        let firsts = || self.rows.clone().step_by(ROWS * S);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let block = |first: usize, x: *const f64| Block { first, m, x, b: Square::of_mat(&self.b[0]) };
+            let lever =
+                |q: usize| Lever { a: self.w.table::<L>(q, m, rows), sums: self.sums.table::<L>(1 + q, m, rows) };
+            let output =
+                |d: usize| Lever { a: self.a.table::<L>(d, m, rows), sums: self.sums.table::<L>(1 + dim + d, m, rows) };
+            let mut psi2 = self.psi2;
+            let Some(coef) = self.coef else {
+                // F of a single output is made of Ψ₂ as it is used. All rows for two dimensions, then for the next: what these dimensions
+                // have of tables stays in the first-level cache beside Ψ₂, and all of it would not.
+                for first in firsts() {
+                    psi2 = block(first, psi2).with_ones::<L, S, true, true>(self.sums, lever(0), output(0), dim);
                 }
+                for q in (together..dim).step_by(together) {
+                    psi2 = self.psi2;
+                    for first in firsts() {
+                        psi2 = block(first, psi2).with::<L, S, true>(lever(q), dim - q);
+                    }
+                }
+                return;
+            };
+            for first in firsts() {
+                let next = self.weigh::<L, S>(coef, psi2, first);
+                block(first, self.room).with_ones::<L, S, false, false>(self.sums, lever(0), output(0), dim);
+                for q in (together..dim).step_by(together) {
+                    block(first, self.room).with::<L, S, false>(lever(q), dim - q);
+                }
+                for d in 0..of_psi2 {
+                    block(first, psi2).with::<L, S, false>(output(d), 1);
+                }
+                psi2 = next;
             }
         }
     }
@@ -138,15 +142,15 @@ impl Block {
         }
     }
 
-    /// The products with up to two vectors, or with one where S > 1.
+    /// The products with up to two vectors, or with one where S > 1. Returns where the next block's X begins.
     #[inline(always)]
-    unsafe fn with<L: Lanes, const S: usize, const W: bool>(self, lever: Lever, vectors: usize) {
+    unsafe fn with<L: Lanes, const S: usize, const W: bool>(self, lever: Lever, vectors: usize) -> *const f64 {
         // SAFETY: passed on to the caller.
         unsafe {
             if const { S > 1 } || vectors == 1 {
-                self.product::<L, S, 1, W, false, false>(lever.sums, lever, lever);
+                self.product::<L, S, 1, W, false, false>(lever.sums, lever, lever)
             } else {
-                self.product::<L, S, 2, W, false, false>(lever.sums, lever, lever);
+                self.product::<L, S, 2, W, false, false>(lever.sums, lever, lever)
             }
         }
     }
