@@ -22,10 +22,10 @@ use super::{
 };
 use crate::error::Result;
 use crate::linalg::product::{Left, Part, product};
-use crate::linalg::transpose::{mirror, symmetrise, transpose_rows_into};
+use crate::linalg::transpose::{mirror, transpose_rows_into, weigh_symmetric};
 use crate::linalg::{Mat, sum};
 use crate::param::{Block, BlockMut, Parameters};
-use crate::simd::{exp_in_place, multiply, run};
+use crate::simd::{exp_in_place, run};
 use distances::{Gram, PairDistances, add_squares, pull, see_from, weigh};
 use known::known;
 use serde::{Deserialize, Serialize};
@@ -78,23 +78,28 @@ impl Law for Eq {
         known(self, tables, x, k);
     }
 
-    /// From the pair table T = −¼ r² + 2 log s²: k = exp(2T − 3 log s²). The table holds T/ln 2.
     fn gram(&self, tables: &PsiTables, k: &mut Mat) {
+        self.half_gram(tables, k);
+        mirror(k, Part::Upper);
+    }
+
+    /// From the pair table T = −¼ r² + 2 log s²: k = exp(2T − 3 log s²). The table holds T/ln 2.
+    fn half_gram(&self, tables: &PsiTables, k: &mut Mat) {
         let m = tables.z.rows();
         k.reshape(m, m);
         let job = Gram { m, pairs: &tables.pairs, constant: 3.0 * self.signal_var.log2(), out: k.as_mut_slice() };
         // SAFETY: there are M × M numbers, and rows of the table are padded.
         unsafe { run(job) };
-        mirror(k, Part::Upper);
     }
 
+    /// With W = K̄∘K off the diagonal, since there distances are 0 and the kernel is s²:   s̄² = Σ_ij W_ij/s² + tr K̄.
     fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
-        grad.params[self.dim_in()] += multiply(k_bar.as_mut_slice(), k.as_slice()) / self.signal_var;
-        symmetrise(k_bar);
-        // The diagonal has no effect, and may be large.
-        k_bar.diagonal_mut().for_each(|entry| *entry = 0.0);
+        let dim = self.dim_in();
+        grad.params[dim] += k_bar.trace();
+        weigh_symmetric(k_bar, k);
         let (weights, seen) = (Left::plain(k_bar, Part::Full), (&tables.seen, Part::Full));
         product(&mut grad.room.moment, false, weights, seen, Part::Full);
+        grad.params[dim] += grad.room.moment.sum_of_last() / self.signal_var;
         self.distance_adjoint(tables, grad);
     }
 
@@ -415,7 +420,7 @@ impl Eq {
         pull(&tables.seen, moment, (1.0, 2.0), inverse, z_bar, numbers);
         let terms = numbers.iter().zip(&*inverse);
         params.iter_mut().zip(terms).for_each(|(l_bar, (sum, inv_l))| *l_bar += sum * inv_l * inv_l * inv_l);
-        params[dim] += (0..moment.rows()).map(|i| moment[(i, dim)]).sum::<f64>() / self.signal_var;
+        params[dim] += moment.sum_of_last() / self.signal_var;
     }
 }
 

@@ -263,6 +263,11 @@ pub trait Law: Parameters {
         self.cross(&tables.z, &tables.z, k);
     }
 
+    /// As much of [`Law::gram`] as [`Law::gram_adjoint`] of the law reads, its upper triangle at least.
+    fn half_gram(&self, tables: &PsiTables, k: &mut Mat) {
+        self.gram(tables, k);
+    }
+
     /// Adjoint of [`Law::gram`] for `k_bar`, which is destroyed and of which only the symmetric part matters: each inducing input
     /// appears on both sides.
     fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
@@ -387,6 +392,10 @@ impl Law for Kernel {
 
     fn gram(&self, tables: &PsiTables, k: &mut Mat) {
         on_law!(self, law => law.gram(tables, k))
+    }
+
+    fn half_gram(&self, tables: &PsiTables, k: &mut Mat) {
+        on_law!(self, law => law.half_gram(tables, k))
     }
 
     fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {

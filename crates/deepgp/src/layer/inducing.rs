@@ -13,7 +13,7 @@ use crate::linalg::{Cholesky, Jitter, Mat};
 /// The inducing inputs of a layer with everything derived from them and the kernel; refilled once per step.
 #[derive(Debug, Clone, Default)]
 pub struct Inducing {
-    /// K_zz without jitter, M × M.
+    /// K_zz without jitter, M × M, its upper triangle at least ([`Law::half_gram`]).
     pub kzz: Mat,
     /// Its factor, with the jitter that was needed.
     pub chol: Cholesky,
@@ -52,7 +52,7 @@ impl Inducing {
             Inputs::Known => layer.kernel.prepare_known(&layer.z, &mut self.tables),
             Inputs::Random => layer.kernel.prepare(&layer.z, &mut self.tables),
         }
-        layer.kernel.gram(&self.tables, &mut self.kzz);
+        layer.kernel.half_gram(&self.tables, &mut self.kzz);
         self.chol.refill_with_jitter(&self.kzz, jitter, "K_zz")?;
         if inputs == Inputs::Random {
             self.chol.half_inverse_into(&mut self.kzz_inv);

@@ -150,18 +150,16 @@ impl Mat {
         self.fold_diagonal(|sum, entry| sum + entry)
     }
 
-    /// They and 0 under an operation for which their order does not matter, by fours: each would have to wait for the last.
+    /// They and 0 under an operation for which their order does not matter.
     pub(crate) fn fold_diagonal(&self, f: impl Fn(f64, f64) -> f64) -> f64 {
-        let (step, mut four) = (self.cols + 1, [0.0; 4]);
-        let end = self.rows.min(self.cols).checked_sub(1).map_or(0, |last| last * step + 1);
-        for rows in self.data[..end].chunks(4 * step) {
-            for (k, folded) in four.iter_mut().enumerate() {
-                if let Some(entry) = rows.get(k * step) {
-                    *folded = f(*folded, *entry);
-                }
-            }
-        }
-        f(f(four[0], four[1]), f(four[2], four[3]))
+        let end = self.rows.min(self.cols).checked_sub(1).map_or(0, |last| last * (self.cols + 1) + 1);
+        fold_steps(&self.data[..end], self.cols + 1, f)
+    }
+
+    /// The sum of the last column; 0 if there is none.
+    pub(crate) fn sum_of_last(&self) -> f64 {
+        let first = self.cols.saturating_sub(1);
+        fold_steps(self.data.get(first..).unwrap_or_default(), self.cols.max(1), |sum, entry| sum + entry)
     }
 
     /// All entries, row by row.
@@ -302,6 +300,20 @@ impl Mat {
     }
 }
 
+/// The first of some numbers and those `step` after one another, and 0, under an operation for which their order does not matter: by fours,
+/// since each would have to wait for the last.
+fn fold_steps(numbers: &[f64], step: usize, f: impl Fn(f64, f64) -> f64) -> f64 {
+    let mut four = [0.0; 4];
+    for some in numbers.chunks(4 * step) {
+        for (k, folded) in four.iter_mut().enumerate() {
+            if let Some(number) = some.get(k * step) {
+                *folded = f(*folded, *number);
+            }
+        }
+    }
+    f(f(four[0], four[1]), f(four[2], four[3]))
+}
+
 /// rows · cols.
 ///
 /// # Panics
@@ -337,6 +349,8 @@ mod tests {
             let largest = expected.iter().copied().fold(0.0, f64::max);
             assert_eq!(a.fold_diagonal(f64::max), largest, "{rows} × {cols}");
             assert_eq!(a.trace(), expected.iter().sum::<f64>(), "{rows} × {cols}");
+            let last: f64 = a.iter_rows().filter_map(<[f64]>::last).sum();
+            assert_eq!(a.sum_of_last(), last, "{rows} × {cols}");
             a.diagonal_mut().for_each(|entry| *entry = -1.0);
             let others = |i: usize, j: usize| if i == j { -1.0 } else { (10 * i + j) as f64 };
             assert_eq!(a, Mat::from_fn(rows, cols, others), "{rows} × {cols}");

@@ -27,6 +27,17 @@ pub fn symmetrise(a: &mut Mat) {
     unsafe { run(Symmetrise { from: a, to: a, m, scale: 0.5 }) }
 }
 
+/// `A ← ½ (A + Aᵀ) ∘ K` off the diagonal and 0 on it, for a symmetric K, whose upper triangle is read.
+///
+/// # Panics
+/// If the matrices are not square, or not of one size.
+pub(crate) fn weigh_symmetric(a: &mut Mat, k: &Mat) {
+    let m = a.rows();
+    assert_eq!((m, m, m), (a.cols(), k.rows(), k.cols()), "the matrices must be square, and of one size");
+    // SAFETY: the pointers cover M × M numbers.
+    unsafe { run(Weights { a: a.as_mut_slice().as_mut_ptr(), k: k.as_slice().as_ptr(), m }) }
+}
+
 /// `to = from + fromᵀ`.
 ///
 /// # Panics
@@ -221,6 +232,84 @@ impl Job for Symmetrise {
     }
 }
 
+/// `A ← ½ (A + Aᵀ) ∘ K` off the diagonal, by blocks of which each is taken once.
+struct Weights {
+    a: *mut f64,
+    k: *const f64,
+    m: usize,
+}
+
+impl Weights {
+    /// Entry (i, j), i < j, and its mirror image.
+    #[inline(always)]
+    unsafe fn entry(&self, i: usize, j: usize) {
+        let (upper, lower) = (i * self.m + j, j * self.m + i);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let weight = 0.5 * (*self.a.add(upper) + *self.a.add(lower)) * *self.k.add(upper);
+            (*self.a.add(upper), *self.a.add(lower)) = (weight, weight);
+        }
+    }
+
+    /// The rows of the block from (i, j) on, i ≤ j, into `out`; where i = j, what stands below the diagonal there has no meaning.
+    #[inline(always)]
+    unsafe fn rows<L: Lanes>(&self, i: usize, j: usize, out: *mut f64, stride: usize) {
+        const { assert!(L::N <= PAD) };
+        let mut image = [0.0; PAD * PAD];
+        // SAFETY: passed on to the caller.
+        unsafe {
+            L::transpose(self.a.add(j * self.m + i), self.m, image.as_mut_ptr(), L::N);
+            for r in 0..L::N {
+                let at = (i + r) * self.m + j;
+                let sum = L::add(L::load(self.a.add(at)), L::load(image.as_ptr().add(r * L::N)));
+                L::store(out.add(r * stride), L::mul(L::mul(L::splat(0.5), sum), L::load(self.k.add(at))));
+            }
+        }
+    }
+
+    /// The block from (i, i) on.
+    #[inline(always)]
+    unsafe fn diagonal<L: Lanes>(&self, i: usize) {
+        let (mut block, mut image) = ([0.0; PAD * PAD], [0.0; PAD * PAD]);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.rows::<L>(i, i, block.as_mut_ptr(), L::N);
+            (0..L::N).for_each(|r| block[r * L::N + r] = 0.0);
+            L::transpose(block.as_ptr(), L::N, image.as_mut_ptr(), L::N);
+            for r in 0..L::N {
+                let row = self.a.add((i + r) * self.m + i);
+                L::store(row, L::load(block.as_ptr().add(r * L::N)));
+                L::store_part(row, L::load(image.as_ptr().add(r * L::N)), r);
+            }
+        }
+    }
+}
+
+impl Job for Weights {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let m = self.m;
+        let whole = m / L::N * L::N;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            for i in (0..whole).step_by(L::N) {
+                self.diagonal::<L>(i);
+                for j in (i + L::N..whole).step_by(L::N) {
+                    let upper = self.a.add(i * m + j);
+                    self.rows::<L>(i, j, upper, m);
+                    L::transpose(upper, m, self.a.add(j * m + i), m);
+                }
+            }
+            for j in whole..m {
+                (0..j).for_each(|i| self.entry(i, j));
+                *self.a.add(j * m + j) = 0.0;
+            }
+        }
+    }
+}
+
 struct Transpose {
     from: *const f64,
     /// Where there are entries: everywhere, or in the lower triangle.
@@ -307,6 +396,12 @@ mod tests {
                 let mut found = a.clone();
                 symmetrise(&mut found);
                 let expected = Mat::from_fn(m, m, |i, j| 0.5 * (a[(i, j)] + a[(j, i)]));
+                assert_eq!(found, expected, "{isa:?} {m}");
+                let mut found = a.clone();
+                let k = Mat::from_fn(m, m, |i, j| if i <= j { (7 * i + j) as f64 } else { f64::NAN });
+                weigh_symmetric(&mut found, &k);
+                let weight = |i: usize, j: usize| 0.5 * (a[(i, j)] + a[(j, i)]) * k[(i.min(j), i.max(j))];
+                let expected = Mat::from_fn(m, m, |i, j| if i == j { 0.0 } else { weight(i, j) });
                 assert_eq!(found, expected, "{isa:?} {m}");
                 add_transpose_into(&a, &mut found);
                 let expected = Mat::from_fn(m, m, |i, j| a[(i, j)] + a[(j, i)]);

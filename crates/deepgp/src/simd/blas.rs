@@ -29,13 +29,6 @@ pub fn combine(a: f64, x: &[f64], b: f64, y: &[f64], out: &mut [f64]) {
     unsafe { run(Combine { a, x: x.as_ptr(), b, y: y.as_ptr(), out: out.as_mut_ptr(), n }) }
 }
 
-/// `y_i ← y_i x_i` as far as both reach; returns Σ of these.
-pub(crate) fn multiply(y: &mut [f64], x: &[f64]) -> f64 {
-    let n = x.len().min(y.len());
-    // SAFETY: both slices hold n numbers.
-    unsafe { run(Multiply { y: y.as_mut_ptr(), x: x.as_ptr(), n }) }
-}
-
 /// Whether no entry is NaN or infinite.
 pub fn all_finite(a: &[f64]) -> bool {
     // The exponent bits of NaN and infinity are all set; no early exit, so that the loop vectorises.
@@ -149,29 +142,6 @@ impl Job for Combine {
     }
 }
 
-struct Multiply {
-    y: *mut f64,
-    x: *const f64,
-    n: usize,
-}
-
-impl Job for Multiply {
-    type Output = f64;
-
-    #[inline(always)]
-    unsafe fn run<L: Lanes>(self) -> f64 {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            in_fours::<L>(self.n, |at, left, sum| {
-                let y = self.y.add(at);
-                let term = L::mul(L::load_some(y, left), L::load_some(self.x.add(at), left));
-                L::store_some(y, term, left);
-                L::add(term, sum)
-            })
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,11 +176,6 @@ mod tests {
                 for i in 0..n {
                     assert!((y[i] - (b[i] + 0.3 * a[i])).abs() < 1e-15, "{isa:?} {n} {i}");
                 }
-                let mut product = b.clone();
-                // SAFETY: as above.
-                let found = unsafe { run_on(isa, Multiply { y: product.as_mut_ptr(), x: a.as_ptr(), n }) };
-                assert!((found - plain).abs() < 1e-13, "{isa:?} {n}");
-                assert!(product.iter().zip(a.iter().zip(&b)).all(|(found, (a, b))| *found == a * b), "{isa:?} {n}");
                 let job = Combine { a: 0.3, x: a.as_ptr(), b: -2.0, y: b.as_ptr(), out: y.as_mut_ptr(), n };
                 // SAFETY: as above.
                 unsafe { run_on(isa, job) };

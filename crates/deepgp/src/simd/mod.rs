@@ -16,8 +16,8 @@ pub(crate) mod forced;
 mod portable;
 
 pub(crate) use aligned::Aligned;
+pub(crate) use blas::find;
 pub use blas::{all_finite, axpy, combine, dot, sum};
-pub(crate) use blas::{find, multiply};
 pub(crate) use exp::MIN_POWER;
 pub use exp::{exp_in_place, exp_in_place_on, exp_into};
 use std::mem::ManuallyDrop;
