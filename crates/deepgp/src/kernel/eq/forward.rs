@@ -32,46 +32,82 @@ impl Fill<'_> {
     /// For D dimensions, or any number if D is 0.
     #[inline(always)]
     unsafe fn fill_of<L: Lanes, const S: usize, const D: usize>(&self) {
+        let (m, rows) = (self.walk.m, self.walk.rows());
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if S > 1 {
+                by_rows(m, |j| self.columns::<L, D, ROWS>(j), |j| self.columns::<L, D, 1>(j));
+            }
+            by_rows(rows, |r| self.rows::<L, S, D, ROWS>(r), |r| self.rows::<L, S, D, 1>(r));
+        }
+    }
+
+    /// w and γ of R columns, where rows have tables of their own.
+    #[inline(always)]
+    unsafe fn columns<L: Lanes, const D: usize, const R: usize>(&self, at: usize) {
         let Self { walk, w, gamma, .. } = *self;
         // SAFETY: passed on to the caller.
         unsafe {
-            for j in (0..walk.m).filter(|_| S > 1) {
-                let (sum, _) = self.of::<L, 1, D>(w.columns, walk.m, j);
-                L::store(gamma.columns.add(j * L::N), sum);
-            }
-            let peak = L::load(self.peak.as_ptr());
-            for r in 0..walk.rows() {
-                let (sum, exponent) = self.of::<L, S, D>(w.rows, walk.rows(), r);
-                L::store(gamma.rows.add(r * L::N), sum);
-                L::store(self.psi1.add(r * L::N), L::mul(peak, L::exp2(exponent)));
+            let (sums, _) = self.of::<L, 1, D, R>(w.columns, walk.m, at);
+            for (k, sum) in sums.into_iter().enumerate() {
+                L::store(gamma.columns.add((at + k) * L::N), sum);
             }
         }
     }
 
-    /// Writes w; returns γ and −Σ_q (z_q − m_q)² log₂e/(2c_q).
+    /// w, γ and ψ₁ of R vectors of rows.
     #[inline(always)]
-    unsafe fn of<L: Lanes, const S: usize, const D: usize>(
+    unsafe fn rows<L: Lanes, const S: usize, const D: usize, const R: usize>(&self, at: usize) {
+        let Self { walk, w, gamma, .. } = *self;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (sums, exponents) = self.of::<L, S, D, R>(w.rows, walk.rows(), at);
+            let peak = L::load(self.peak.as_ptr());
+            for (k, (sum, exponent)) in sums.into_iter().zip(exponents).enumerate() {
+                L::store(gamma.rows.add((at + k) * L::N), sum);
+                L::store(self.psi1.add((at + k) * L::N), L::mul(peak, L::exp2(exponent)));
+            }
+        }
+    }
+
+    /// Writes w of R vectors; returns γ and −Σ_q (z_q − m_q)² log₂e/(2c_q) of each.
+    #[inline(always)]
+    unsafe fn of<L: Lanes, const S: usize, const D: usize, const R: usize>(
         &self,
         out: *mut f64,
         len: usize,
         at: usize,
-    ) -> (L::V, L::V) {
+    ) -> ([L::V; R], [L::V; R]) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let (mut gamma, mut exponent) = (L::splat(self.base), L::splat(0.0));
+            let (mut gamma, mut exponent) = ([L::splat(self.base); R], [L::splat(0.0); R]);
             for q in 0..if D > 0 { D } else { self.widths.len() } {
                 let width = self.widths.get_unchecked(q);
-                let z = L::spread(self.points.add(q * row_len(self.walk.m) + at * S), S);
-                let d = L::sub(z, L::load(width.mean.as_ptr()));
-                let (w, of_psi1) =
-                    (L::mul(d, L::load(width.kappa.as_ptr())), L::mul(d, L::load(width.kappa_c.as_ptr())));
-                L::store(out.add((q * len + at) * L::N), w);
-                gamma = L::neg_mul_add(L::mul(w, L::load(width.of_gamma.as_ptr())), w, gamma);
-                exponent = L::neg_mul_add(of_psi1, of_psi1, exponent);
+                let (mean, of_gamma) = (L::load(width.mean.as_ptr()), L::load(width.of_gamma.as_ptr()));
+                let (kappa, kappa_c) = (L::load(width.kappa.as_ptr()), L::load(width.kappa_c.as_ptr()));
+                let points = self.points.add(q * row_len(self.walk.m) + at * S);
+                for k in 0..R {
+                    let d = L::sub(L::spread(points.add(k * S), S), mean);
+                    let (w, of_psi1) = (L::mul(d, kappa), L::mul(d, kappa_c));
+                    L::store(out.add((q * len + at + k) * L::N), w);
+                    gamma[k] = L::neg_mul_add(L::mul(w, of_gamma), w, gamma[k]);
+                    exponent[k] = L::neg_mul_add(of_psi1, of_psi1, exponent[k]);
+                }
             }
             (gamma, exponent)
         }
     }
+}
+
+/// Calls `some` for every [`ROWS`] of `n` rows and `one` for each that is left, so that what they share is loaded once for several.
+#[inline(always)]
+fn by_rows(n: usize, some: impl Fn(usize), one: impl Fn(usize)) {
+    let mut r = 0;
+    while r + ROWS <= n {
+        some(r);
+        r += ROWS;
+    }
+    (r..n).for_each(one);
 }
 
 impl Job for Fill<'_> {
