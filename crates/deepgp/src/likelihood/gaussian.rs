@@ -128,6 +128,7 @@ impl Observation for Gaussian {
         params: &mut [f64],
     ) -> f64 {
         assert_power(alpha);
+        assert!([mean, var, mean_bar, var_bar].iter().all(|table| table.rows() >= rows.len()), "a row for every point");
         let mut log_z = 0.0;
         for (d, (s2, param)) in self.noise_var.iter().zip(params).enumerate() {
             let noise = Noise::new(*s2, alpha);
