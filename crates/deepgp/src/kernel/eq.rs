@@ -92,7 +92,7 @@ impl Law for Eq {
         unsafe { run(job) };
     }
 
-    /// With W = K̄∘K off the diagonal, since there distances are 0 and the kernel is s²:   s̄² = Σ_ij W_ij/s² + tr K̄.
+    /// With W = K̄∘K off the diagonal:   s̄² = Σ_ij W_ij/s² + tr K̄,   since on it distances are 0 and the kernel is s².
     fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
         let dim = self.dim_in();
         grad.params[dim] += k_bar.trace();

@@ -240,6 +240,7 @@ impl Exponentials<'_> {
             match (self.exponents, self.dim) {
                 (Exponents::Guarded, 2) => self.sweep::<L, S, 2, true, false>(),
                 (Exponents::Inside, 2) => self.sweep::<L, S, 2, false, false>(),
+                // Of two dimensions, as said above.
                 (Exponents::Joined, _) => self.sweep::<L, S, 2, false, true>(),
                 (Exponents::Guarded, _) => self.sweep::<L, S, 0, true, false>(),
                 (Exponents::Inside, _) => self.sweep::<L, S, 0, false, false>(),

@@ -44,8 +44,8 @@ impl Levers<'_> {
                 |d: usize| Lever { a: self.a.table::<L>(d, m, rows), sums: self.sums.table::<L>(1 + dim + d, m, rows) };
             let mut psi2 = self.psi2;
             let Some(coef) = self.coef else {
-                // F of a single output is made of Ψ₂ as it is used. All rows for two dimensions, then for the next: what these dimensions
-                // have of tables stays in the first-level cache beside Ψ₂, and all of it would not.
+                // F of a single output is made of Ψ₂ as it is used. All rows for two dimensions, then for the next, whose tables fit into
+                // the first-level cache beside Ψ₂, where those of many dimensions together do not.
                 for first in firsts() {
                     psi2 = block(first, psi2).with_ones::<L, S, true, true>(self.sums, lever(0), output(0), dim);
                 }
