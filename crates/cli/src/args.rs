@@ -385,12 +385,12 @@ pub enum Bench {
 /// Options of `bench speed`.
 #[derive(Debug, ClapArgs)]
 pub struct Speed {
-    /// Rows of the generated data.
-    #[arg(long, default_value_t = 10_000)]
-    pub rows: usize,
+    /// Rows of the generated data; several, such as 10000,3000000, are timed by turns.
+    #[arg(long, value_delimiter = ',', default_values_t = [10_000])]
+    pub rows: Vec<usize>,
     /// Input columns.
-    #[arg(long, default_value_t = 13)]
-    pub inputs: usize,
+    #[arg(long, value_delimiter = ',', default_values_t = [13])]
+    pub inputs: Vec<usize>,
     /// Hidden widths; give it several times for several networks, such as --hidden 2 --hidden 8,8.
     #[arg(long, default_values = ["2"])]
     pub hidden: Vec<String>,
@@ -400,12 +400,15 @@ pub struct Speed {
     /// Rows per step.
     #[arg(long, value_delimiter = ',', default_values_t = [50])]
     pub batch: Vec<usize>,
-    /// Threads.
-    #[arg(long, default_value_t = 1)]
-    pub threads: usize,
+    /// Threads; several, such as 1,2, are timed by turns.
+    #[arg(long, value_delimiter = ',', default_values_t = [1])]
+    pub threads: Vec<usize>,
     /// Seconds to measure each size for.
     #[arg(long, default_value_t = 2.0)]
     pub seconds: f64,
+    /// Steps before those that are timed. The first ones on a large table take longer: their sites often have to be halved.
+    #[arg(long, default_value_t = 20)]
+    pub warm_up: usize,
     /// Time another library in the same run: its script and a Python that has it, such as peer_gpytorch.py=venv/bin/python;
     /// may be given several times. Takes the place of the grid.
     #[arg(long, value_name = "SCRIPT=PYTHON")]

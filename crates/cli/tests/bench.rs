@@ -171,3 +171,25 @@ fn what_cannot_be_is_said_at_once() {
     }
     f.run("bench check r.jsonl --runs 1").ok();
 }
+
+/// Sizes that differ in rows or threads are timed by turns, the first among them is what others stand beside.
+#[test]
+fn speed_of_every_size_asked_for() {
+    let f = Folder::new("bench-speed");
+    let sizes = "--rows 60,90 --inputs 2,3 --hidden 2 --inducing 5 --batch 20 --threads 1,2 --warm-up 3 --seconds 0.01";
+    let done = f.run(&format!("bench speed {sizes}")).ok();
+    let lines: Vec<Value> = done.out.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let of =
+        |line: &Value| [&line["widths"][0], &line["n_data"], &line["threads"]].map(|n| n.as_u64().expect("a count"));
+    let all = [2, 3].into_iter().flat_map(|d| [[d, 60, 1], [d, 60, 2], [d, 90, 1], [d, 90, 2]]);
+    assert_eq!(lines.iter().map(of).collect::<Vec<_>>(), all.collect::<Vec<_>>());
+    for line in &lines {
+        let number = |name: &str| line[name].as_f64().expect("a number");
+        if number("n_data") == 60.0 && number("threads") == 1.0 {
+            assert_eq!(number("rate_beside_first"), 1.0, "{line}");
+        }
+        for name in ["rate_beside_first", "microseconds_per_step", "rows_predicted_per_second"] {
+            assert!(number(name) > 0.0, "{name}: {line}");
+        }
+    }
+}

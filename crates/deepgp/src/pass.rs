@@ -11,12 +11,12 @@ use crate::likelihood::Observation;
 use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::param::Parameters;
-use crate::simd::prefetch;
+use crate::simd::{PAD, prefetch};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Number of points in a block.
+/// Most points in a block.
 pub const BLOCK: usize = 64;
 /// Block b belongs to slot b mod this, whoever works on it; the slots of each half are added in order, then the halves.
 const SLOTS: usize = 8;
@@ -222,12 +222,24 @@ pub struct Pass<'a> {
     pub wanted: Wanted,
 }
 
+/// Number of blocks of `n` points.
+fn n_blocks(n: usize) -> usize {
+    n.div_ceil(BLOCK)
+}
+
+/// The points of block `b` of `n`, none if there are fewer blocks: whole vectors, as many in one block as in another or one more, so that
+/// threads have as much to do as each other.
+fn points_of(b: usize, n: usize) -> Range<usize> {
+    let start = |b: usize| (PAD * (b * n.div_ceil(PAD) / n_blocks(n).max(1))).min(n);
+    start(b)..start(b + 1)
+}
+
 /// Asks for the data of a block of these rows, if there is one, which random rows of a large table would otherwise wait for.
 pub fn fetch_block(x: &Mat, y: &Mat, rows: &[usize], block: usize) {
     if x.as_slice().len() <= NEAR {
         return;
     }
-    for &row in rows.iter().skip(block * BLOCK).take(BLOCK) {
+    for &row in &rows[points_of(block, rows.len())] {
         prefetch(x.row(row));
         prefetch(y.row(row));
     }
@@ -248,7 +260,8 @@ impl Pass<'_> {
         ws: &mut Workspace,
         sums: &mut Sums,
     ) {
-        let used = rows.len().div_ceil(BLOCK).clamp(1, SLOTS);
+        let blocks = n_blocks(rows.len());
+        let used = blocks.clamp(1, SLOTS);
         let middle = used.div_ceil(2);
         let Workspace { workers, halves, crew, .. } = ws;
         if used == 1 {
@@ -261,11 +274,10 @@ impl Pass<'_> {
             let mut worker = workers[thread].lock().unwrap_or_else(PoisonError::into_inner);
             let (worker, sums) = &mut *worker;
             sums.clear();
-            for b in (s..rows.len().div_ceil(BLOCK)).step_by(SLOTS) {
+            for b in (s..blocks).step_by(SLOTS) {
                 // What comes next if this thread is alone.
-                fetch_block(x, y, rows, if (b + SLOTS) * BLOCK < rows.len() { b + SLOTS } else { s + 1 });
-                let block = b * BLOCK..rows.len().min((b + 1) * BLOCK);
-                self.block(factored, (x, y), rows, block, worker, sums);
+                fetch_block(x, y, rows, if b + SLOTS < blocks { b + SLOTS } else { s + 1 });
+                self.block(factored, (x, y), rows, points_of(b, rows.len()), worker, sums);
             }
             let (half, k) = if s < middle { (&halves[0], s) } else { (&halves[1], s - middle) };
             half.lock().unwrap_or_else(PoisonError::into_inner).take(k, sums);
@@ -370,6 +382,23 @@ mod tests {
     use crate::likelihood::{Gaussian, Likelihood};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
+
+    /// Blocks cover all points, none has too many, and no two differ by more than a vector.
+    #[test]
+    fn blocks_share_the_points() {
+        for n in (0..700).chain([1000, 4096, 100_001]) {
+            let (blocks, mut end) = (n_blocks(n), 0);
+            for b in 0..blocks {
+                let points = points_of(b, n);
+                assert_eq!(points.start, end, "block {b} of {n} points");
+                assert!(points.len() <= BLOCK, "block {b} of {n} points: {points:?}");
+                let (fewest, last) = (n.div_ceil(PAD) / blocks * PAD, b + 1 == blocks);
+                assert!(points.len() >= if last { fewest + 1 - PAD } else { fewest }, "block {b} of {n}: {points:?}");
+                end = points.end;
+            }
+            assert_eq!((end, points_of(blocks, n)), (n, n..n), "{n} points");
+        }
+    }
 
     #[test]
     fn slots_are_added_in_order_whichever_is_done_first() -> crate::Result<()> {

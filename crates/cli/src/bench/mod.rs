@@ -4,6 +4,7 @@ mod auto;
 mod check;
 mod cost;
 mod frontier;
+mod machine;
 pub mod options;
 mod peers;
 mod report;

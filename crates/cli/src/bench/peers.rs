@@ -4,7 +4,8 @@
 //! A peer is a script that trains `--model dgp2` (one hidden layer of 2 units, 50 inducing points, batch 50) on the data set
 //! `boston` and prints one JSON line with `cpu_ms_per_iter` and, for 10,000 rows, `predict_10k_cpu_s`.
 
-use super::speed::{Sizes, median, time_as_peers};
+use super::machine::median;
+use super::speed::{Sizes, time_as_peers};
 use crate::args::Speed;
 use anyhow::{Context, Result, bail};
 use deepgp_experiments::Circumstances;

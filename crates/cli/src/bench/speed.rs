@@ -1,30 +1,22 @@
 //! `deepgp bench speed`: time per step and prediction rate over a grid, beside the machine's own ceilings.
 
 use super::cost::Shape;
+use super::machine::{Ceilings, cpu_seconds, measure_ceilings, median, peak_megabytes, timed};
 use crate::args::{Speed, widths};
 use anyhow::Result;
 use deepgp::init::{Architecture, MeanChoice, network};
 use deepgp::likelihood::{Gaussian, Likelihood};
-use deepgp::linalg::{Mat, Op, mul};
-use deepgp::simd::exp_into;
+use deepgp::linalg::Mat;
 use deepgp::train::{Settings, Trainer};
 use deepgp_data::builtin;
 use deepgp_experiments::Circumstances;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Write, stdout};
 use std::ops::ControlFlow;
 use std::time::Instant;
-
-/// What the processor can do, measured beside the steps.
-#[derive(Debug, Clone, Copy, Serialize)]
-struct Ceilings {
-    /// Nanoseconds per exponential of a vector loop in cache.
-    exp_ns: f64,
-    /// Gigaflops of a 192 × 192 × 192 matrix product.
-    gemm_gflops: f64,
-}
 
 /// One line of the result.
 #[derive(Debug, Serialize)]
@@ -34,6 +26,8 @@ struct Record {
     n_data: usize,
     threads: usize,
     microseconds_per_step: f64,
+    /// Steps of this size while one of the first of its turns is done: the median over turns.
+    rate_beside_first: f64,
     exponentials: f64,
     flops: f64,
     ceiling_microseconds: f64,
@@ -56,29 +50,27 @@ pub fn speed(args: &Speed) -> Result<()> {
         return count_steps(args, &networks, steps);
     }
     eprintln!(
-        "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11} {:>11} {:>7} {:>12} {:>8}",
-        "widths", "M", "batch", "N", "threads", "µs/step", "ceiling µs", "share", "rows/s", "peak MB"
+        "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11} {:>8} {:>11} {:>7} {:>12} {:>8}",
+        "widths", "M", "batch", "N", "threads", "µs/step", "× first", "ceiling µs", "share", "rows/s", "peak MB"
     );
-    for hidden in &networks {
-        for &inducing in &args.inducing {
-            for &batch in &args.batch {
-                let record = measure(args, hidden, inducing, batch)?;
-                let widths: Vec<String> = record.shape.widths.iter().map(ToString::to_string).collect();
-                eprintln!(
-                    "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11.1} {:>11.1} {:>7.3} {:>12.0} {:>8.1}",
-                    widths.join("-"),
-                    inducing,
-                    batch,
-                    record.n_data,
-                    record.threads,
-                    record.microseconds_per_step,
-                    record.ceiling_microseconds,
-                    record.share_of_ceiling,
-                    record.rows_predicted_per_second,
-                    record.peak_megabytes
-                );
-                writeln!(stdout(), "{}", serde_json::to_string(&record)?)?;
-            }
+    for turns in grid(args, &networks) {
+        for record in measure(&turns, args)? {
+            let widths: Vec<String> = record.shape.widths.iter().map(ToString::to_string).collect();
+            eprintln!(
+                "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11.1} {:>8.3} {:>11.1} {:>7.3} {:>12.0} {:>8.1}",
+                widths.join("-"),
+                record.shape.inducing,
+                record.shape.batch,
+                record.n_data,
+                record.threads,
+                record.microseconds_per_step,
+                record.rate_beside_first,
+                record.ceiling_microseconds,
+                record.share_of_ceiling,
+                record.rows_predicted_per_second,
+                record.peak_megabytes
+            );
+            writeln!(stdout(), "{}", serde_json::to_string(&record)?)?;
         }
     }
     Ok(())
@@ -95,97 +87,126 @@ pub(super) struct Sizes<'a> {
     pub threads: usize,
 }
 
-/// Medians over some seconds.
-#[derive(Debug, Clone, Copy)]
-struct Timing {
-    /// Seconds per step.
-    step: f64,
-    /// Rows predicted per second, on one thread.
-    rows_per_second: f64,
-    ceilings: Ceilings,
+/// All sizes asked for; those that differ in rows or threads alone together, to be timed by turns.
+fn grid<'a>(args: &'a Speed, networks: &'a [Vec<usize>]) -> Vec<Vec<Sizes<'a>>> {
+    let mut grid = Vec::new();
+    for hidden in networks {
+        for (&inputs, &inducing) in args.inputs.iter().flat_map(|d| args.inducing.iter().map(move |m| (d, m))) {
+            for &batch in &args.batch {
+                let of_rows = |rows| args.threads.iter().map(move |&threads| (rows, threads));
+                let turns = args.rows.iter().flat_map(|&rows| of_rows(rows));
+                let sizes = |(rows, threads)| Sizes { rows, inputs, hidden, inducing, batch, threads };
+                grid.push(turns.map(sizes).collect());
+            }
+        }
+    }
+    grid
 }
 
 /// Trains for so many steps at each size and does nothing else, so that instructions can be counted.
 fn count_steps(args: &Speed, networks: &[Vec<usize>], steps: usize) -> Result<()> {
-    for hidden in networks {
-        for &inducing in &args.inducing {
-            for &batch in &args.batch {
-                let sizes =
-                    Sizes { rows: args.rows, inputs: args.inputs, hidden, inducing, batch, threads: args.threads };
-                with_trainer(sizes, |trainer, _| {
-                    run_for(trainer, steps);
-                    Ok(())
-                })?;
-            }
-        }
+    for sizes in grid(args, networks).into_iter().flatten() {
+        let (x, y) = sizes.data();
+        run_for(&mut sizes.trainer(&x, &y)?, steps);
     }
     Ok(())
 }
 
-/// Calls `body` with a run of the given sizes on generated data, and its inputs.
-fn with_trainer<R>(sizes: Sizes<'_>, body: impl FnOnce(&mut Trainer<'_>, &Mat) -> Result<R>) -> Result<R> {
-    let (x, y) = builtin::ripple(sizes.rows, sizes.inputs, 0.1, 1);
-    let architecture = Architecture {
-        hidden: sizes.hidden.to_vec(),
-        n_inducing: sizes.inducing,
-        mean: MeanChoice::Zero,
-        ..Architecture::default()
-    };
-    let likelihood = Likelihood::Gaussian(Gaussian { noise_var: vec![0.1] });
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let (net, _) = network(&x, likelihood, &architecture, &mut rng)?;
-    let settings =
-        Settings { iterations: usize::MAX, batch_size: sizes.batch, threads: sizes.threads, ..Settings::default() };
-    body(&mut Trainer::new(net, &x, &y, settings)?, &x)
+impl Sizes<'_> {
+    /// Generated inputs and targets.
+    fn data(&self) -> (Mat, Mat) {
+        builtin::ripple(self.rows, self.inputs, 0.1, 1)
+    }
+
+    /// A run on these, from the start.
+    fn trainer<'a>(&self, x: &'a Mat, y: &'a Mat) -> Result<Trainer<'a>> {
+        let architecture = Architecture {
+            hidden: self.hidden.to_vec(),
+            n_inducing: self.inducing,
+            mean: MeanChoice::Zero,
+            ..Architecture::default()
+        };
+        let likelihood = Likelihood::Gaussian(Gaussian { noise_var: vec![0.1] });
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let (net, _) = network(x, likelihood, &architecture, &mut rng)?;
+        let settings =
+            Settings { iterations: usize::MAX, batch_size: self.batch, threads: self.threads, ..Settings::default() };
+        Ok(Trainer::new(net, x, y, settings)?)
+    }
 }
 
 /// Least seconds that steps are timed for between two measurements of the ceilings, for which a second thread has nothing to do: so long
 /// that it does not matter that it has to be woken, nor that a run ends by making sure that what it leaves can predict.
 const CHUNK: f64 = 0.1;
 
-/// Times steps and predictions for so many seconds, and the ceilings by turns with the steps.
-fn time(trainer: &mut Trainer<'_>, x: &Mat, seconds: f64) -> Result<Timing> {
-    // Chunks of steps between measurements of the ceilings, so that both see the same machine; medians of each.
-    let (mut steps, mut ceilings) = (Vec::new(), Vec::new());
-    run_for(trainer, 20);
-    let mut chunk = 1;
-    while chunk < 1000 && time_steps(trainer, chunk) < CHUNK {
-        chunk *= 2;
-    }
-    let started = Instant::now();
-    while started.elapsed().as_secs_f64() < seconds || steps.len() < 3 {
-        ceilings.push(measure_ceilings());
-        steps.push(time_steps(trainer, chunk) / chunk as f64);
+/// A run that is timed, and the seconds that a step took at each of its turns.
+struct Timed<'a> {
+    sizes: Sizes<'a>,
+    x: &'a Mat,
+    trainer: Trainer<'a>,
+    /// Steps of a turn.
+    chunk: usize,
+    steps: Vec<f64>,
+}
+
+impl<'a> Timed<'a> {
+    /// A run on some data that has made its first steps.
+    fn new(sizes: Sizes<'a>, (x, y): (&'a Mat, &'a Mat), warm_up: usize) -> Result<Self> {
+        let (mut trainer, mut chunk) = (sizes.trainer(x, y)?, 1);
+        run_for(&mut trainer, warm_up);
+        while chunk < 1000 && time_steps(&mut trainer, chunk) < CHUNK {
+            chunk *= 2;
+        }
+        Ok(Self { sizes, x, trainer, chunk, steps: Vec::new() })
     }
 
-    Ok(Timing {
-        step: median(steps.into_iter()),
-        rows_per_second: prediction_rate(trainer, x)?,
-        ceilings: Ceilings {
-            exp_ns: median(ceilings.iter().map(|c| c.exp_ns)),
-            gemm_gflops: median(ceilings.iter().map(|c| c.gemm_gflops)),
-        },
-    })
+    fn take_turn(&mut self) {
+        self.steps.push(time_steps(&mut self.trainer, self.chunk) / self.chunk as f64);
+    }
+}
+
+/// Times steps and predictions of some sizes by turns, for so many seconds each, and the ceilings with them, so that all see the same
+/// machine; medians of each.
+fn measure(turns: &[Sizes<'_>], args: &Speed) -> Result<Vec<Record>> {
+    // Sizes with as many rows share their data.
+    let rows: BTreeSet<usize> = turns.iter().map(|sizes| sizes.rows).collect();
+    let data: BTreeMap<usize, (Mat, Mat)> =
+        rows.into_iter().map(|rows| (rows, Sizes { rows, ..turns[0] }.data())).collect();
+    let timed = turns.iter().map(|&sizes| {
+        let (x, y) = &data[&sizes.rows];
+        Timed::new(sizes, (x, y), args.warm_up.max(1))
+    });
+    let mut timed = timed.collect::<Result<Vec<_>>>()?;
+    let (mut ceilings, started) = (Vec::new(), Instant::now());
+    while started.elapsed().as_secs_f64() < args.seconds * timed.len() as f64 || ceilings.len() < 3 {
+        ceilings.push(measure_ceilings());
+        timed.iter_mut().for_each(Timed::take_turn);
+    }
+    let ceilings = Ceilings {
+        exp_ns: median(ceilings.iter().map(|c| c.exp_ns)),
+        gemm_gflops: median(ceilings.iter().map(|c| c.gemm_gflops)),
+    };
+    timed.iter().map(|of_size| record(of_size, &timed[0].steps, ceilings)).collect()
 }
 
 /// Seconds of processor time a step over one run of so many seconds, which is how scripts of peers time theirs, and rows predicted per
 /// second; both on one thread.
 pub(super) fn time_as_peers(sizes: Sizes<'_>, seconds: f64) -> Result<(f64, f64)> {
-    with_trainer(sizes, |trainer, x| {
-        run_for(trainer, 20);
-        let (mut steps, mut begun, mut cpu) = (0, None, 0.0);
-        trainer.run(&mut |_: &deepgp::train::Progress<'_>| {
-            let (started, before) = *begun.get_or_insert_with(|| (Instant::now(), cpu_seconds()));
-            let elapsed = started.elapsed().as_secs_f64();
-            if elapsed < seconds || steps == 0 {
-                steps += 1;
-                return ControlFlow::Continue(());
-            }
-            cpu = cpu_seconds().zip(before).map_or(elapsed, |(now, before)| now - before);
-            ControlFlow::Break(())
-        });
-        Ok((cpu / f64::from(steps), prediction_rate(trainer, x)?))
-    })
+    let (x, y) = sizes.data();
+    let mut trainer = sizes.trainer(&x, &y)?;
+    run_for(&mut trainer, 20);
+    let (mut steps, mut begun, mut cpu) = (0, None, 0.0);
+    trainer.run(&mut |_: &deepgp::train::Progress<'_>| {
+        let (started, before) = *begun.get_or_insert_with(|| (Instant::now(), cpu_seconds()));
+        let elapsed = started.elapsed().as_secs_f64();
+        if elapsed < seconds || steps == 0 {
+            steps += 1;
+            return ControlFlow::Continue(());
+        }
+        cpu = cpu_seconds().zip(before).map_or(elapsed, |(now, before)| now - before);
+        ControlFlow::Break(())
+    });
+    Ok((cpu / f64::from(steps), prediction_rate(&trainer, &x)?))
 }
 
 /// Rows predicted per second, the median of a few thousand rows five times.
@@ -203,25 +224,27 @@ fn prediction_rate(trainer: &Trainer<'_>, x: &Mat) -> Result<f64> {
     Ok(median(rates.into_iter()))
 }
 
-fn measure(args: &Speed, hidden: &[usize], inducing: usize, batch: usize) -> Result<Record> {
-    let sizes = Sizes { rows: args.rows, inputs: args.inputs, hidden, inducing, batch, threads: args.threads };
-    let Timing { step, rows_per_second, ceilings } = with_trainer(sizes, |trainer, x| time(trainer, x, args.seconds))?;
-    let widths: Vec<usize> = [args.inputs].into_iter().chain(hidden.iter().copied()).chain([1]).collect();
-    let shape = Shape { widths, inducing: inducing.min(args.rows), batch: batch.min(args.rows) };
+/// The line of a size, beside the turns of the first.
+fn record(timed: &Timed<'_>, first: &[f64], ceilings: Ceilings) -> Result<Record> {
+    let Sizes { rows, inputs, hidden, inducing, batch, threads } = timed.sizes;
+    let widths: Vec<usize> = [inputs].into_iter().chain(hidden.iter().copied()).chain([1]).collect();
+    let shape = Shape { widths, inducing: inducing.min(rows), batch: batch.min(rows) };
     let (exponentials, flops) = (shape.exponentials(), shape.flops());
     // The ceilings are those of one thread; several share the work.
     let one_thread = exponentials * ceilings.exp_ns * 1e-3 + flops / ceilings.gemm_gflops * 1e-3;
-    let ceiling = one_thread / args.threads.max(1) as f64;
+    let ceiling = one_thread / threads.max(1) as f64;
+    let step = median(timed.steps.iter().copied());
     Ok(Record {
         shape,
-        n_data: args.rows,
-        threads: args.threads,
+        n_data: rows,
+        threads,
         microseconds_per_step: 1e6 * step,
+        rate_beside_first: median(first.iter().zip(&timed.steps).map(|(first, own)| first / own)),
         exponentials,
         flops,
         ceiling_microseconds: ceiling,
         share_of_ceiling: ceiling / (1e6 * step),
-        rows_predicted_per_second: rows_per_second,
+        rows_predicted_per_second: prediction_rate(&timed.trainer, timed.x)?,
         peak_megabytes: peak_megabytes(),
         ceilings,
         circumstances: Circumstances::here(),
@@ -252,57 +275,4 @@ fn time_steps(trainer: &mut Trainer<'_>, steps: usize) -> f64 {
         ControlFlow::Break(())
     });
     seconds
-}
-
-/// Both ceilings, each over a loop of a few milliseconds: medians of these are compared with medians of steps.
-fn measure_ceilings() -> Ceilings {
-    const REPEATS: usize = 4000;
-    let arguments: Vec<f64> = (0..1280).map(|i| -0.01 * f64::from(i)).collect();
-    let mut values = arguments.clone();
-    let exp = timed(|| {
-        for _ in 0..REPEATS {
-            exp_into(&arguments, &mut values);
-            std::hint::black_box(&values);
-        }
-    });
-    const SIZE: usize = 192;
-    const PRODUCTS: usize = 10;
-    let (a, b) = (Mat::from_fn(SIZE, SIZE, |i, j| (i + j) as f64), Mat::from_fn(SIZE, SIZE, |i, j| (i * j) as f64));
-    let mut out = Mat::zeros(SIZE, SIZE);
-    let gemm = timed(|| {
-        for _ in 0..PRODUCTS {
-            mul(&mut out, &a, Op::Id, &b, Op::Id);
-            std::hint::black_box(&out);
-        }
-    });
-    Ceilings {
-        exp_ns: exp * 1e9 / (REPEATS * arguments.len()) as f64,
-        gemm_gflops: 2e-9 * PRODUCTS as f64 * (SIZE as f64).powi(3) / gemm,
-    }
-}
-
-fn timed(work: impl FnOnce()) -> f64 {
-    let started = Instant::now();
-    work();
-    started.elapsed().as_secs_f64()
-}
-
-pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut sorted: Vec<f64> = values.collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// Seconds of processor time that this thread has had, to a few milliseconds; none where the system does not tell.
-fn cpu_seconds() -> Option<f64> {
-    let numbers = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(1e-9 * numbers.split_whitespace().next()?.parse::<f64>().ok()?)
-}
-
-/// The most memory this process has held, in megabytes; NaN where the system does not tell.
-fn peak_megabytes() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kilobytes =
-        status.lines().find_map(|l| l.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<f64>().ok());
-    kilobytes.map_or(f64::NAN, |k| k / 1024.0)
 }
