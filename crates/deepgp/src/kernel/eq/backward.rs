@@ -68,8 +68,9 @@ impl First<'_> {
 ///
 /// ```text
 /// totals += Σ r, Σ ω, then for every dimension Σ f, Σ r w², Σ w f, Σ ω w, Σ ω w²
-/// points_bar_q += Σ_n (of_rw r w + of_f f + of_omega ω w)
+/// points_bar_q += ½ Σ_n (scale (u/e + t/ℓ²) + ω w/c)/κ          u = r w + f      t = r w − f
 /// ```
+/// which are halves of −z̄.
 pub(super) struct Finish<'a> {
     /// Lanes that stand for inducing inputs of their own: 1 for columns, S for rows.
     pub kept: usize,
@@ -80,20 +81,15 @@ pub(super) struct Finish<'a> {
     /// 1 + D tables.
     pub sums: *const f64,
     pub omega: Option<*const f64>,
-    pub pulls: &'a [Pull],
+    /// What sums of F lack, a vector.
+    pub scale: &'a [f64; PAD],
+    pub widths: &'a [Width],
+    pub lengthscale: &'a [f64],
     /// 2 + 5D vectors.
     pub totals: &'a mut [[f64; PAD]],
     /// D rows of `stride` numbers.
     pub points_bar: *mut f64,
     pub stride: usize,
-}
-
-/// How strongly inducing inputs are pulled in one dimension: a number a lane.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Pull {
-    pub of_rw: [f64; PAD],
-    pub of_f: [f64; PAD],
-    pub of_omega: [f64; PAD],
 }
 
 impl Job for Finish<'_> {
@@ -129,9 +125,12 @@ impl Finish<'_> {
             for (total, out) in totals.into_iter().zip(out.by_ref()) {
                 L::store(out.as_mut_ptr(), L::add(L::load(out.as_ptr()), total));
             }
-            for (q, pull) in self.pulls.iter().enumerate() {
-                let (of_rw, of_f) = (L::load(pull.of_rw.as_ptr()), L::load(pull.of_f.as_ptr()));
-                let of_omega = L::load(pull.of_omega.as_ptr());
+            for (q, (width, l)) in self.widths.iter().zip(self.lengthscale).enumerate() {
+                let half = L::mul(L::splat(0.5), L::load(width.stretch.as_ptr()));
+                let (of_f, of_omega) = (L::mul(half, L::load(self.scale.as_ptr())), L::load(width.inverse_c.as_ptr()));
+                let (of_u, of_t) =
+                    (L::mul(of_f, L::load(width.inverse_e.as_ptr())), L::mul(of_f, L::splat(1.0 / (l * l))));
+                let (of_rw, of_f, of_omega) = (L::add(of_u, of_t), L::sub(of_u, of_t), L::mul(half, of_omega));
                 let mut sums = [L::splat(0.0); 5];
                 for first in (0..len).step_by(points) {
                     let (n, mut bar) = (points.min(len - first), [L::splat(0.0); PAD]);

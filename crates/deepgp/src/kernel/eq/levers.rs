@@ -308,37 +308,39 @@ impl Block {
         // SAFETY: passed on to the caller.
         unsafe {
             let so_far = |sum: *const f64| if E { L::splat(0.0) } else { L::load(sum) };
-            let (mut x, mut f) = ([L::splat(0.0); R], [L::splat(0.0); R]);
-            for r in 0..R {
-                x[r] = L::load(self.x.add(r * L::N));
-                f[r] = if W { L::mul(self.b.of::<L, S>(self.first + r * S, j), x[r]) } else { x[r] };
-            }
-            if I {
-                let sum = ones.columns.add(j * L::N);
-                let mut y = so_far(sum);
-                for r in 0..R {
-                    totals.1[r] = L::add(totals.1[r], f[r]);
-                    y = L::add(y, f[r]);
-                }
-                L::store(sum, y);
-            }
+            // Row by row, so that what waits for each other is far apart: a column's sums take a term of every row.
+            let at = |sums: Numbers| sums.columns.add(j * L::N);
+            let mut y_ones = if I { so_far(at(*ones)) } else { L::splat(0.0) };
+            let mut y_output = if O { so_far(at(output.sums)) } else { L::splat(0.0) };
+            let a_output = if O { L::load(at(output.a)) } else { L::splat(0.0) };
+            let (mut a, mut y) = ([L::splat(0.0); V], [L::splat(0.0); V]);
             for v in 0..V {
-                let (a, sum) = (L::load(levers[v].a.columns.add(j * L::N)), levers[v].sums.columns.add(j * L::N));
-                let mut y = so_far(sum);
-                for r in 0..R {
-                    totals.0[v][r] = L::mul_add(f[r], a, totals.0[v][r]);
-                    y = L::mul_add(f[r], own[v][r], y);
+                (a[v], y[v]) = (L::load(at(levers[v].a)), so_far(at(levers[v].sums)));
+            }
+            for r in 0..R {
+                let x = L::load(self.x.add(r * L::N));
+                let f = if W { L::mul(self.b.of::<L, S>(self.first + r * S, j), x) } else { x };
+                if O {
+                    totals.2[r] = L::mul_add(x, a_output, totals.2[r]);
+                    y_output = L::mul_add(x, own_output[r], y_output);
                 }
-                L::store(sum, y);
+                if I {
+                    totals.1[r] = L::add(totals.1[r], f);
+                    y_ones = L::add(y_ones, f);
+                }
+                for v in 0..V {
+                    totals.0[v][r] = L::mul_add(f, a[v], totals.0[v][r]);
+                    y[v] = L::mul_add(f, own[v][r], y[v]);
+                }
             }
             if O {
-                let (a, sum) = (L::load(output.a.columns.add(j * L::N)), output.sums.columns.add(j * L::N));
-                let mut y = so_far(sum);
-                for r in 0..R {
-                    totals.2[r] = L::mul_add(x[r], a, totals.2[r]);
-                    y = L::mul_add(x[r], own_output[r], y);
-                }
-                L::store(sum, y);
+                L::store(at(output.sums), y_output);
+            }
+            if I {
+                L::store(at(*ones), y_ones);
+            }
+            for v in 0..V {
+                L::store(at(levers[v].sums), y[v]);
             }
             self.x = self.x.add(R * L::N);
         }

@@ -25,7 +25,7 @@
 //! ```
 //! and ∂/∂A_d = ψ₁ (a_d + Σ_q x_qd d_q v_q/c_q) + 2 b_d Ψ₂A_d,   ∂/∂B_d = C̄_d = b_d Ψ₂.
 
-use super::backward::{Finish, First, Gather, Pull, Scatter, Slopes, Turn, TurnRows};
+use super::backward::{Finish, First, Gather, Scatter, Slopes, Turn, TurnRows};
 use super::forward::{Exponentials, Fill, FirstDots};
 use super::levers::Levers;
 use super::pack::{Exponents, Pack, Resolve, Shape, Width, points_in_a_vector};
@@ -33,7 +33,7 @@ use super::walk::{Classes, HalfSum, Length, Numbers, ROWS, Spread, Square, Walk}
 use crate::kernel::group::Products;
 use crate::kernel::{Eq, PsiSums, PsiTables, row_len};
 use crate::linalg::Mat;
-use crate::simd::{Aligned, PAD, run, wide};
+use crate::simd::{Aligned, PAD, run};
 use std::ops::Range;
 
 /// Vectors of Ψ₂ that stay in the first-level cache beside tables.
@@ -77,7 +77,6 @@ pub struct EqSweep {
     /// Products with F and Ψ₂ by columns, and by rows; those of every pack if they are taken at once.
     sums: Aligned,
     row_sums: Aligned,
-    pulls: Vec<Pull>,
     totals: Vec<[f64; PAD]>,
     slopes: Vec<[f64; PAD]>,
     /// C̄_d of the block's points so far, by walks.
@@ -144,7 +143,6 @@ impl EqSweep {
             room: vectors(ROWS * m),
             sums: vectors(kept * ((1 + dim + d_out) * m + PAD)),
             row_sums: vectors(kept * ((1 + dim + d_out) * m + PAD)),
-            pulls: vec![Pull::default(); dim],
             totals: vec![[0.0; PAD]; 2 + 5 * dim],
             slopes: vec![[0.0; PAD]; 2 * dim],
             gathered: Vec::new(),
@@ -464,24 +462,12 @@ impl EqSweep {
 
     /// The sums over inducing inputs of a pack, and what pulls these; returns what sums of F still lack, lane by lane.
     fn finish(&mut self, law: &Eq, k: usize, w: Numbers, sums: &mut PsiSums) -> [f64; PAD] {
-        let (m, Pack { walk, widths, .. }) = (self.m, &self.packs[k]);
+        let (m, walk) = (self.m, self.packs[k].walk);
         // F of a single output lacks its b so far.
         let mut scale = [1.0; PAD];
         if self.d_out == 1 {
             scale[..self.lanes].copy_from_slice(&self.b_bars[2 * k * self.lanes..][..self.lanes]);
         }
-        let pulls = &mut self.pulls;
-        wide(|| {
-            for ((pull, width), l) in pulls.iter_mut().zip(widths).zip(&law.lengthscale) {
-                for lane in 0..PAD {
-                    // Halves of −z̄ = u/e + t/ℓ² + ω d/c, in w = κ d.
-                    let half = 0.5 * width.stretch[lane];
-                    let (of_u, of_t) = (half * scale[lane] * width.inverse_e[lane], half * scale[lane] / (l * l));
-                    (pull.of_rw[lane], pull.of_f[lane]) = (of_u + of_t, of_u - of_t);
-                    pull.of_omega[lane] = half * width.inverse_c[lane];
-                }
-            }
-        });
         self.totals.fill([0.0; PAD]);
         let (s, len, tables) = (walk.s, walk.rows(), self.sums_of(k));
         let parts =
@@ -493,7 +479,9 @@ impl EqSweep {
                 w,
                 sums: table,
                 omega,
-                pulls: &self.pulls,
+                scale: &scale,
+                widths: &self.packs[k].widths,
+                lengthscale: &law.lengthscale,
                 totals: &mut self.totals,
                 points_bar: sums.points.as_mut_ptr(),
                 stride: row_len(m),
