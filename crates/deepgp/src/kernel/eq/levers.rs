@@ -33,7 +33,7 @@ impl Levers<'_> {
         let (m, rows) = (self.walk.m, self.walk.rows());
         let (dim, of_psi2) = (self.dim, self.b.len());
         // Few vectors have several rows a point: for them products one by one will do, which halves the time to compile this.
-        let together = if S == 1 { 2 } else { 1 };
+        let (beside_ones, together) = if S == 1 { (2, 3) } else { (1, 1) };
         let firsts = || self.rows.clone().step_by(ROWS * S);
         // SAFETY: passed on to the caller.
         unsafe {
@@ -44,12 +44,12 @@ impl Levers<'_> {
                 |d: usize| Lever { a: self.a.table::<L>(d, m, rows), sums: self.sums.table::<L>(1 + dim + d, m, rows) };
             let mut psi2 = self.psi2;
             let Some(coef) = self.coef else {
-                // F of a single output is made of Ψ₂ as it is used. All rows for two dimensions, then for the next, whose tables fit into
+                // F of a single output is made of Ψ₂ as it is used. All rows for some dimensions, then for the next, whose tables fit into
                 // the first-level cache beside Ψ₂, where those of many dimensions together do not.
                 for first in firsts() {
                     psi2 = block(first, psi2).with_ones::<L, S, true, true>(self.sums, lever(0), output(0), dim);
                 }
-                for q in (together..dim).step_by(together) {
+                for q in (beside_ones..dim).step_by(together) {
                     psi2 = self.psi2;
                     for first in firsts() {
                         psi2 = block(first, psi2).with::<L, S, true>(lever(q), dim - q);
@@ -60,7 +60,7 @@ impl Levers<'_> {
             for first in firsts() {
                 let next = self.weigh::<L, S>(coef, psi2, first);
                 block(first, self.room).with_ones::<L, S, false, false>(self.sums, lever(0), output(0), dim);
-                for q in (together..dim).step_by(together) {
+                for q in (beside_ones..dim).step_by(together) {
                     block(first, self.room).with::<L, S, false>(lever(q), dim - q);
                 }
                 for d in 0..of_psi2 {
@@ -142,15 +142,16 @@ impl Block {
         }
     }
 
-    /// The products with up to two vectors, or with one where S > 1. Returns where the next block's X begins.
+    /// The products with up to three vectors, or with one where S > 1. Returns where the next block's X begins.
     #[inline(always)]
     unsafe fn with<L: Lanes, const S: usize, const W: bool>(self, lever: Lever, vectors: usize) -> *const f64 {
         // SAFETY: passed on to the caller.
         unsafe {
-            if const { S > 1 } || vectors == 1 {
-                self.product::<L, S, 1, W, false, false>(lever.sums, lever, lever)
-            } else {
-                self.product::<L, S, 2, W, false, false>(lever.sums, lever, lever)
+            match vectors {
+                _ if const { S > 1 } => self.product::<L, S, 1, W, false, false>(lever.sums, lever, lever),
+                1 => self.product::<L, S, 1, W, false, false>(lever.sums, lever, lever),
+                2 => self.product::<L, S, 2, W, false, false>(lever.sums, lever, lever),
+                _ => self.product::<L, S, 3, W, false, false>(lever.sums, lever, lever),
             }
         }
     }
