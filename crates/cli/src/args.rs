@@ -385,7 +385,7 @@ pub enum Bench {
 /// Options of `bench speed`.
 #[derive(Debug, ClapArgs)]
 pub struct Speed {
-    /// Rows of the generated data; several, such as 10000,3000000, are timed by turns.
+    /// Rows of the generated data; several, such as 10000,3000000, are timed by turns, and held in memory together.
     #[arg(long, value_delimiter = ',', default_values_t = [10_000])]
     pub rows: Vec<usize>,
     /// Input columns.
