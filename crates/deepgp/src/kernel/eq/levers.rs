@@ -148,8 +148,7 @@ impl Block {
         // SAFETY: passed on to the caller.
         unsafe {
             match vectors {
-                _ if const { S > 1 } => self.product::<L, S, 1, W, false, false>(lever.sums, lever, lever),
-                1 => self.product::<L, S, 1, W, false, false>(lever.sums, lever, lever),
+                n if const { S > 1 } || n == 1 => self.product::<L, S, 1, W, false, false>(lever.sums, lever, lever),
                 2 => self.product::<L, S, 2, W, false, false>(lever.sums, lever, lever),
                 _ => self.product::<L, S, 3, W, false, false>(lever.sums, lever, lever),
             }
