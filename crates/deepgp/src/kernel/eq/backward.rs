@@ -126,11 +126,13 @@ impl Finish<'_> {
                 L::store(out.as_mut_ptr(), L::add(L::load(out.as_ptr()), total));
             }
             for (q, (width, l)) in self.widths.iter().zip(self.lengthscale).enumerate() {
+                // What r w, f and ω w count for: u and t are made of the first two.
                 let half = L::mul(L::splat(0.5), L::load(width.stretch.as_ptr()));
-                let (of_f, of_omega) = (L::mul(half, L::load(self.scale.as_ptr())), L::load(width.inverse_c.as_ptr()));
-                let (of_u, of_t) =
-                    (L::mul(of_f, L::load(width.inverse_e.as_ptr())), L::mul(of_f, L::splat(1.0 / (l * l))));
-                let (of_rw, of_f, of_omega) = (L::add(of_u, of_t), L::sub(of_u, of_t), L::mul(half, of_omega));
+                let scaled = L::mul(half, L::load(self.scale.as_ptr()));
+                let of_u = L::mul(scaled, L::load(width.inverse_e.as_ptr()));
+                let of_t = L::mul(scaled, L::splat(1.0 / (l * l)));
+                let (of_rw, of_f) = (L::add(of_u, of_t), L::sub(of_u, of_t));
+                let of_omega = L::mul(half, L::load(width.inverse_c.as_ptr()));
                 let mut sums = [L::splat(0.0); 5];
                 for first in (0..len).step_by(points) {
                     let (n, mut bar) = (points.min(len - first), [L::splat(0.0); PAD]);
