@@ -310,7 +310,7 @@ impl Eq {
         if wanted == Part::Full {
             tables.ends.extend(tables.points.chunks_exact(row).map(|points| ends(&points[..m])));
         }
-        tables.scaled.resize(dim * row);
+        tables.scaled.resize((dim + 1) * row);
         tables.pairs.resize(m * row);
         let job = PairDistances {
             m,
@@ -323,7 +323,7 @@ impl Eq {
             out: &mut tables.pairs,
         };
         // SAFETY: points and pairs are rows of `row_len`.
-        unsafe { run(job) };
+        tables.near = unsafe { run(job) };
     }
 
     /// ψ₀, ψ₁ and, where it is wanted, ξ.

@@ -84,8 +84,10 @@ pub struct PsiTables {
     /// A law's own numbers for each pair, a symmetric matrix with rows of [`row_len`], zero beyond M; its upper triangle where inputs
     /// are known.
     pub(crate) pairs: Aligned,
-    /// The inducing inputs as seen from the first in a law's own units, D rows of [`row_len`].
+    /// The inducing inputs as seen from the first in a law's own units, D rows of [`row_len`], then a row of −½ of their squares; and
+    /// whether these are all so small that they may stand for differences.
     pub(crate) scaled: Aligned,
+    pub(crate) near: bool,
     /// The atoms of a law that consists of them.
     pub(crate) atoms: atoms::Atoms,
     /// Variances of the linear parts of a sum, added up; empty if there are none.

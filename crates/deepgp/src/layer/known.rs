@@ -11,19 +11,21 @@ use crate::kernel::Law;
 use crate::linalg::product::{Left, Part, negative_product, product};
 use crate::linalg::transpose::transpose_into;
 use crate::linalg::{Mat, axpy, column_dots, mix_columns, sum};
+use crate::simd::PAD;
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]
 pub struct KnownTape {
     /// k_xz, N × M.
     k: Mat,
-    /// tᵀ of every point, N × M, and t of every point, M × N.
+    /// tᵀ of every point, N × M, and t of every point, M × N', as all that is M × N': with as many columns of zeros as fill up a vector, so
+    /// that rows begin at cache lines.
     t_rows: Mat,
     t: Mat,
-    /// (S − I) t + share · t per output, M × N; the adjoint leaves something else there.
+    /// (S − I) t + share · t per output, M × N'; the adjoint leaves something else there.
     s_t: Vec<Mat>,
     share: f64,
-    /// k_xx of every point, tᵀμ of every output and point, and tᵀ(S − I) t of one output.
+    /// k_xx of every point, tᵀμ of every output and point (D_out × N'), and tᵀ(S − I) t of one output (N').
     k_xx: Vec<f64>,
     t_mu: Mat,
     excess: Vec<f64>,
@@ -36,7 +38,7 @@ pub struct KnownTape {
     /// Weights of the adjoint's sums: see [`mix_columns`], and those of t in Σ g and then in Σ P μ, a row of N per output.
     weights: Mat,
     of_t: Mat,
-    /// t̄, M × N.
+    /// t̄, M × N'.
     t_bar: Mat,
 }
 
@@ -82,7 +84,9 @@ impl KnownTape {
         let (k, t) = (&mut self.k, &mut self.t_rows);
         layer.kernel.cross_prepared(&inducing.tables, x, k);
         product(t, false, Left::plain(k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
+        t.reshape(x.rows().next_multiple_of(PAD), inducing.l_inv_t.rows());
         transpose_into(t, &mut self.t);
+        t.reshape(x.rows(), inducing.l_inv_t.rows());
         self.s_t.resize_with(layer.dim_out, Mat::default);
     }
 
@@ -94,8 +98,9 @@ impl KnownTape {
         self.floored.clear();
         self.floored.resize(n_rows * d_out, false);
         let Self { t, s_t, k_xx, t_mu, excess, .. } = self;
-        [&mut *k_xx, &mut *excess].into_iter().for_each(|numbers| numbers.resize(n_rows, 0.0));
-        t_mu.reshape(d_out, n_rows);
+        k_xx.resize(n_rows, 0.0);
+        excess.resize(t.cols(), 0.0);
+        t_mu.reshape(d_out, t.cols());
         layer.kernel.diags(x, k_xx);
         for (d, s_t) in s_t.iter().enumerate() {
             let means = t_mu.row_mut(d);
@@ -134,17 +139,17 @@ impl KnownTape {
         sums: &mut LayerSums,
     ) {
         let (mean_bar, var_bar) = bar;
-        let (n_rows, d_out) = (x.rows(), layer.dim_out);
+        let (n_rows, n_cols, d_out) = (x.rows(), self.t.cols(), layer.dim_out);
         let (t_rows, full) = (&self.t_rows, Part::Full);
         sums.noise_var += sum(var_bar.as_slice());
         sums.floored += self.floored.iter().filter(|held| **held).count();
         // t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t, and in the place of (S_d − I) t, which nothing needs any more, multiples of t.
         let (s_t, weights) = (&mut self.s_t, &mut self.weights);
-        weights.reshape(3 * d_out, n_rows);
+        weights.reset(3 * d_out, n_cols);
         self.of_t.reshape(2 * d_out, n_rows);
-        for (d, of_output) in weights.as_mut_slice().chunks_exact_mut(3 * n_rows).enumerate() {
-            let (of_mean, rest) = of_output.split_at_mut(n_rows);
-            let (of_s_t, of_t) = rest.split_at_mut(n_rows);
+        for (d, of_output) in weights.as_mut_slice().chunks_exact_mut(3 * n_cols).enumerate() {
+            let (of_mean, rest) = of_output.split_at_mut(n_cols);
+            let (of_s_t, of_t) = rest.split_at_mut(n_cols);
             let bars = mean_bar.as_slice().chunks_exact(d_out).zip(var_bar.as_slice().chunks_exact(d_out));
             let out = of_mean.iter_mut().zip(of_s_t).zip(&mut *of_t);
             for (((a, b), held), ((of_mean, of_s_t), of_t)) in bars.zip(self.floored.chunks_exact(d_out)).zip(out) {
@@ -153,7 +158,7 @@ impl KnownTape {
                 *of_t = if wanted == Wanted::Sites { a * a - 2.0 * b } else { b };
             }
             // Σ g = Σ a t,   Σ P μ = Σ (a² − 2b) (tᵀμ) t
-            self.of_t.row_mut(d).copy_from_slice(of_mean);
+            self.of_t.row_mut(d).copy_from_slice(&of_mean[..n_rows]);
             let of_pull = self.of_t.row_mut(d_out + d).iter_mut().zip(&*of_t).zip(self.t_mu.row(d));
             of_pull.for_each(|((out, of_t), t_mu)| *out = of_t * t_mu);
         }
@@ -166,16 +171,17 @@ impl KnownTape {
         let add = !sums.fresh;
         sums.fresh = false;
         for (outer, scaled) in outer.iter_mut().zip(&*s_t) {
-            product(outer, add, Left::plain(scaled, full), (t_rows, full), Part::Lower);
+            product(outer, add, Left::plain(scaled, full).first(n_rows), (t_rows, full), Part::Lower);
         }
-        negative_product(cross, add, Left::plain(&self.t_bar, full), (t_rows, full), Part::Lower);
+        negative_product(cross, add, Left::plain(&self.t_bar, full).first(n_rows), (t_rows, full), Part::Lower);
         // k̄ takes the place of tᵀ.
         let k_bar = &mut self.t_rows;
-        product(k_bar, false, Left::transposed(&self.t_bar, full), (inducing.chol.l_inv(), Part::Lower), full);
+        let t_bar = Left::transposed(&self.t_bar, full).first(n_rows);
+        product(k_bar, false, t_bar, (inducing.chol.l_inv(), Part::Lower), full);
         layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, k_bar, &mut sums.psi);
         let k_xx_bar = &mut self.excess;
         k_xx_bar.fill(0.0);
         (0..d_out).for_each(|d| axpy(0.5, weights.row(3 * d + 1), k_xx_bar));
-        layer.kernel.diags_adjoint(x, k_xx_bar, &mut sums.psi.grad.params);
+        layer.kernel.diags_adjoint(x, &k_xx_bar[..n_rows], &mut sums.psi.grad.params);
     }
 }

@@ -46,6 +46,8 @@ pub enum Part {
 #[derive(Debug, Clone, Copy)]
 pub struct Left<'a> {
     matrix: &'a Mat,
+    /// How many columns of the matrix count.
+    columns: usize,
     transposed: bool,
     part: Part,
 }
@@ -53,16 +55,25 @@ pub struct Left<'a> {
 impl<'a> Left<'a> {
     /// A, with entries in `part` of A.
     pub fn plain(matrix: &'a Mat, part: Part) -> Self {
-        Self { matrix, transposed: false, part }
+        Self { matrix, columns: matrix.cols(), transposed: false, part }
     }
 
     /// Aᵀ, with entries in `part` of Aᵀ.
     pub fn transposed(matrix: &'a Mat, part: Part) -> Self {
-        Self { matrix, transposed: true, part }
+        Self { matrix, columns: matrix.cols(), transposed: true, part }
+    }
+
+    /// Only the first columns of A, which may be followed by others that fill up a vector.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn first(self, columns: usize) -> Self {
+        assert!(columns <= self.matrix.cols(), "there are {} columns", self.matrix.cols());
+        Self { columns, ..self }
     }
 
     fn shape(&self) -> (usize, usize) {
-        let (rows, cols) = (self.matrix.rows(), self.matrix.cols());
+        let (rows, cols) = (self.matrix.rows(), self.columns);
         if self.transposed { (cols, rows) } else { (rows, cols) }
     }
 

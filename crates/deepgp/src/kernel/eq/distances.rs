@@ -34,8 +34,14 @@ impl Job for Gram<'_> {
     }
 }
 
+/// |p|² up to which squares and a product may stand for a difference, |p_i|² + |p_n|² − 2 p_i·p_n, one operation a dimension instead of
+/// two. Exponents are then known to some 10⁻¹⁵ either way: p itself is rounded.
+pub(super) const NEAR: f64 = 4.0;
+
 /// `out = constant − Σ_q (p_iq − p_jq)²`, p = (z − z_0)/(unit · ℓ), for all pairs, or for i ≤ j at least, in rows of [`row_len`]. As seen
 /// from one of them, points far from zero lose nothing by being scaled before they are compared.
+///
+/// Tells whether all of them are [`NEAR`].
 pub(super) struct PairDistances<'a> {
     pub m: usize,
     pub points: &'a [f64],
@@ -43,18 +49,31 @@ pub(super) struct PairDistances<'a> {
     pub unit: f64,
     pub constant: f64,
     pub wanted: Part,
-    /// p, as many numbers as `points`.
+    /// p, as many numbers as `points`, then a row of −|p|²/2.
     pub scaled: &'a mut [f64],
     pub out: &'a mut [f64],
 }
 
 impl Job for PairDistances<'_> {
-    type Output = ();
+    type Output = bool;
 
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
-        const { assert!(L::N.is_multiple_of(ROWS)) };
-        let row = row_len(self.m);
+    unsafe fn run<L: Lanes>(mut self) -> bool {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.scale::<L>();
+            self.compare::<L>();
+        }
+        let halves = &self.scaled[self.lengthscale.len() * row_len(self.m)..][..self.m];
+        halves.iter().all(|half| *half >= -0.5 * NEAR)
+    }
+}
+
+impl PairDistances<'_> {
+    /// p and −|p|²/2.
+    #[inline(always)]
+    unsafe fn scale<L: Lanes>(&mut self) {
+        let (row, dim) = (row_len(self.m), self.lengthscale.len());
         // SAFETY: passed on to the caller.
         unsafe {
             for (q, l) in self.lengthscale.iter().enumerate() {
@@ -64,11 +83,29 @@ impl Job for PairDistances<'_> {
                     L::store(p.add(i), L::mul(scale, L::sub(L::load(z.add(i)), origin)));
                 }
             }
-            // Rows of a block have their diagonals in the same vector. Beyond the last row, the last again.
-            for i in (0..self.m).step_by(ROWS) {
-                let row_of: [usize; ROWS] = std::array::from_fn(|r| (i + r).min(self.m - 1));
-                let first = if self.wanted == Part::Full { 0 } else { i / L::N * L::N };
-                for j in (first..self.m).step_by(L::N) {
+            for i in (0..self.m).step_by(L::N) {
+                let mut square = L::splat(0.0);
+                for q in 0..dim {
+                    let p = L::load(self.scaled.as_ptr().add(q * row + i));
+                    square = L::mul_add(p, p, square);
+                }
+                L::store(self.scaled.as_mut_ptr().add(dim * row + i), L::mul(L::splat(-0.5), square));
+            }
+        }
+    }
+
+    /// The pairs that are wanted.
+    #[inline(always)]
+    unsafe fn compare<L: Lanes>(&mut self) {
+        const { assert!(L::N.is_multiple_of(ROWS)) };
+        let row = row_len(self.m);
+        // Rows of a block have their diagonals in the same vector. Beyond the last row, the last again.
+        for i in (0..self.m).step_by(ROWS) {
+            let row_of: [usize; ROWS] = std::array::from_fn(|r| (i + r).min(self.m - 1));
+            let first = if self.wanted == Part::Full { 0 } else { i / L::N * L::N };
+            for j in (first..self.m).step_by(L::N) {
+                // SAFETY: passed on to the caller.
+                unsafe {
                     let mut exponents = [L::splat(self.constant); ROWS];
                     for q in 0..self.lengthscale.len() {
                         let p = self.scaled.as_ptr().add(q * row);

@@ -1,84 +1,174 @@
 //! The exponentiated quadratic law at known inputs, which are Gaussian ones without variance.
 
+use super::distances::NEAR;
 use crate::kernel::{Eq, Law, PsiTables, row_len};
 use crate::linalg::Mat;
 use crate::simd::{Job, Lanes, PAD, run};
 use std::cell::Cell;
 use std::f64::consts::LOG2_E;
 
-/// Points in registers together.
+/// Points in registers together, and vectors of inducing inputs.
 const QUAD: usize = 4;
+const VECTORS: usize = 4;
 
 thread_local! {
-    /// √(log₂e)/(2ℓ), and a quad of points in the units of the tables, for every dimension; kept between calls.
-    static KNOWN: Cell<(Vec<f64>, Vec<[f64; QUAD]>)> = const { Cell::new((Vec::new(), Vec::new())) };
+    static ROOM: Cell<Room> = const { Cell::new(Room { scale: Vec::new(), origin: Vec::new(), quad: Vec::new() }) };
+}
+
+/// Memory that is kept between calls. All have room for whole vectors, with zeros where there are no dimensions any more.
+#[derive(Default)]
+struct Room {
+    /// √(log₂e)/(2ℓ) of every dimension, and the first inducing input.
+    scale: Vec<f64>,
+    origin: Vec<f64>,
+    /// p of a quad of points.
+    quad: Vec<f64>,
 }
 
 /// k(x_n, z_i) = 2^(log₂ s² − 2 Σ_q (p_iq − p_nq)²) into the rows of `k` (N × M), p = √(log₂e)/(2ℓ) times what is seen from the first
 /// inducing input: its scaled tables.
 pub(super) fn known(law: &Eq, tables: &PsiTables, x: &Mat, k: &mut Mat) {
     let (m, dim, row) = (tables.z.rows(), law.dim_in(), row_len(tables.z.rows()));
-    assert!(tables.scaled.len() >= dim * row && (k.rows(), k.cols()) == (x.rows(), m), "the tables belong to this law");
+    assert_eq!(tables.scaled.len(), (dim + 1) * row, "the tables belong to this law");
+    assert!((k.rows(), k.cols()) == (x.rows(), m), "a row for every point");
     assert_eq!((x.cols(), tables.z.cols()), (dim, dim), "inputs have as many columns as there are lengthscales");
-    let (mut scale, mut quad) = KNOWN.take();
-    scale.clear();
+    let mut room = ROOM.take();
+    let Room { scale, origin, quad } = &mut room;
+    [&mut *scale, &mut *origin].into_iter().for_each(Vec::clear);
     scale.extend(law.lengthscale.iter().map(|l| 0.5 * LOG2_E.sqrt() / l));
-    quad.resize(dim, [0.0; QUAD]);
+    origin.extend_from_slice(tables.z.row(0));
+    [scale, origin].into_iter().for_each(|numbers| numbers.resize(row_len(dim), 0.0));
+    quad.resize(QUAD * row_len(dim), 0.0);
     let job = Known {
         x,
-        origin: tables.z.row(0),
         centres: tables.scaled.as_ptr(),
+        near: tables.near,
         m,
         base: law.signal_var.log2(),
-        scale: &scale,
-        quad: &mut quad,
+        room: &mut room,
         out: k.as_mut_slice().as_mut_ptr(),
     };
     // SAFETY: rows of centres have room past their ends, and there are as many rows of M numbers as points.
     unsafe { run(job) };
-    KNOWN.set((scale, quad));
+    ROOM.set(room);
 }
 
 /// `out = 2^(base − 2 Σ_q (c_q − p_q)²)` for every centre c and point x, p = scale (x − origin): a row of M numbers a point.
 struct Known<'a> {
     x: &'a Mat,
-    origin: &'a [f64],
-    /// D rows of [`row_len`].
+    /// D rows of [`row_len`], then one of −|c|²/2; and whether all centres are near the origin.
     centres: *const f64,
+    near: bool,
     m: usize,
     base: f64,
-    scale: &'a [f64],
-    /// p of the points in registers, for every dimension.
-    quad: &'a mut [[f64; QUAD]],
+    room: &'a mut Room,
     out: *mut f64,
 }
 
 impl Known<'_> {
-    /// G points from point `n` on.
+    /// p of the G points from point `n` on, and |p|² of each.
     #[inline(always)]
-    unsafe fn sweep<L: Lanes, const G: usize>(&mut self, n: usize) {
-        const { assert!(L::N <= PAD && G <= QUAD) };
-        let (row, dim) = (row_len(self.m), self.scale.len());
+    unsafe fn place<L: Lanes, const G: usize>(&mut self, n: usize) -> [f64; QUAD] {
+        let (dim, Room { scale, origin, quad, .. }) = (self.x.cols(), &mut *self.room);
         // SAFETY: passed on to the caller.
         unsafe {
-            let (x, out) = (self.x.as_slice().as_ptr().add(n * dim), self.out.add(n * self.m));
-            for (q, (p, (scale, origin))) in self.quad.iter_mut().zip(self.scale.iter().zip(self.origin)).enumerate() {
-                (0..G).for_each(|g| p[g] = scale * (*x.add(g * dim + q) - origin));
-            }
-            for i in (0..self.m).step_by(L::N) {
-                let (mut squares, mut centres) = ([L::splat(0.0); G], self.centres.add(i));
-                for p in &*self.quad {
-                    let centre = L::load(centres);
-                    for (square, p) in squares.iter_mut().zip(p) {
-                        let u = L::sub(centre, L::splat(*p));
-                        *square = L::mul_add(u, u, *square);
-                    }
-                    centres = centres.wrapping_add(row);
+            let (x, mut squares) = (self.x.as_slice().as_ptr().add(n * dim), [L::splat(0.0); QUAD]);
+            for q in (0..dim).step_by(L::N) {
+                let (scale, origin) = (L::load(scale.as_ptr().add(q)), L::load(origin.as_ptr().add(q)));
+                for (g, square) in squares.iter_mut().enumerate().take(G) {
+                    let p = L::mul(scale, L::sub(L::load_some(x.add(g * dim + q), dim - q), origin));
+                    L::store(quad.as_mut_ptr().add(g * row_len(dim) + q), p);
+                    *square = L::mul_add(p, p, *square);
                 }
-                let left = self.m - i;
-                for (g, square) in squares.into_iter().enumerate() {
-                    let exponent = L::neg_mul_add(L::splat(2.0), square, L::splat(self.base));
-                    L::store_some(out.add(g * self.m + i), L::exp2(exponent), left);
+            }
+            L::sum4(squares)
+        }
+    }
+
+    /// A point. What becomes of it must not depend on others, so it is its own square that decides.
+    #[inline(always)]
+    unsafe fn point<L: Lanes>(&mut self, n: usize) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match self.place::<L, 1>(n) {
+                square if self.near && square[0] <= NEAR => self.sweep::<L, 1, true>(n, square),
+                square => self.sweep::<L, 1, false>(n, square),
+            }
+        }
+    }
+
+    /// The four points from point `n` on, together if all of them are near the origin or none is.
+    #[inline(always)]
+    unsafe fn quad<L: Lanes>(&mut self, n: usize) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let squares = self.place::<L, QUAD>(n);
+            match squares.iter().filter(|square| self.near && **square <= NEAR).count() {
+                QUAD => self.sweep::<L, QUAD, true>(n, squares),
+                0 => self.sweep::<L, QUAD, false>(n, squares),
+                _ => (n..n + QUAD).for_each(|n| self.point::<L>(n)),
+            }
+        }
+    }
+
+    /// The exponents of G points from point `n` on, which are in place.
+    #[inline(always)]
+    unsafe fn sweep<L: Lanes, const G: usize, const CLOSE: bool>(&self, n: usize, squares: [f64; QUAD]) {
+        for i in (0..self.m).step_by(VECTORS * L::N) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                match (self.m - i).div_ceil(L::N) {
+                    1 => self.tile::<L, G, 1, CLOSE>(n, i, squares),
+                    2 => self.tile::<L, G, 2, CLOSE>(n, i, squares),
+                    3 => self.tile::<L, G, 3, CLOSE>(n, i, squares),
+                    _ => self.tile::<L, G, VECTORS, CLOSE>(n, i, squares),
+                }
+            }
+        }
+    }
+
+    /// C vectors of centres from `i` on. Exponents are base − 2|p|² + 4 (p·c − |c|²/2) if CLOSE.
+    #[inline(always)]
+    unsafe fn tile<L: Lanes, const G: usize, const C: usize, const CLOSE: bool>(
+        &self,
+        n: usize,
+        i: usize,
+        squares: [f64; QUAD],
+    ) {
+        const { assert!(L::N <= PAD && G <= QUAD) };
+        let (row, dim) = (row_len(self.m), self.x.cols());
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let (mut sums, mut centres) = ([[L::splat(0.0); C]; G], self.centres.add(i));
+            if CLOSE {
+                for c in 0..C {
+                    let half = L::load(self.centres.add(dim * row + i + c * L::N));
+                    (0..G).for_each(|g| sums[g][c] = half);
+                }
+            }
+            let quad = self.room.quad.as_ptr();
+            for q in 0..dim {
+                let mut centre = [L::splat(0.0); C];
+                (0..C).for_each(|c| centre[c] = L::load(centres.add(c * L::N)));
+                for (g, sums) in sums.iter_mut().enumerate() {
+                    let p = L::splat(*quad.add(g * row_len(dim) + q));
+                    for (sum, centre) in sums.iter_mut().zip(centre) {
+                        *sum = if CLOSE {
+                            L::mul_add(p, centre, *sum)
+                        } else {
+                            let u = L::sub(centre, p);
+                            L::mul_add(u, u, *sum)
+                        };
+                    }
+                }
+                centres = centres.wrapping_add(row);
+            }
+            for (g, (sums, square)) in sums.into_iter().zip(squares).enumerate() {
+                let (of_sum, base) = if CLOSE { (4.0, self.base - 2.0 * square) } else { (-2.0, self.base) };
+                for (c, sum) in sums.into_iter().enumerate() {
+                    let (at, left) = (i + c * L::N, self.m - i - c * L::N);
+                    let exponent = L::mul_add(L::splat(of_sum), sum, L::splat(base));
+                    L::store_some(self.out.add((n + g) * self.m + at), exponent, left);
                 }
             }
         }
@@ -93,14 +183,59 @@ impl Job for Known<'_> {
         let points = self.x.rows();
         // SAFETY: passed on to the caller.
         unsafe {
-            if points < QUAD {
-                (0..points).for_each(|n| self.sweep::<L, 1>(n));
-                return;
-            }
             // The last four are those that end with the last point, some of them for a second time.
             for n in (0..points).step_by(QUAD) {
-                self.sweep::<L, QUAD>(n.min(points - QUAD));
+                match points.checked_sub(QUAD) {
+                    Some(last) => self.quad::<L>(n.min(last)),
+                    None => (0..points).for_each(|n| self.point::<L>(n)),
+                }
+            }
+            let numbers = points * self.m;
+            for at in (0..numbers).step_by(L::N) {
+                let (at, left) = (self.out.add(at), numbers - at);
+                L::store_some(at, L::exp2(L::load_some(at, left)), left);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::forced::on_each;
+
+    /// Near points, far ones, both in one quad, fewer than four, and centres that are far: values are those of the law, and a row alone
+    /// has the bits that it has among others.
+    #[test]
+    fn values_are_those_of_the_law_in_any_company() {
+        let law = Eq { lengthscale: vec![0.7, 1.3, 2.1], signal_var: 1.7 };
+        let number = |i: usize, q: usize, width: f64| width * (1.3 * i as f64 + 2.9 * q as f64).sin();
+        on_each(|isa| {
+            for (points, m, of_x, of_z) in
+                [(1, 3, 0.5, 0.5), (3, 8, 3.0, 1.0), (9, 17, 2.0, 1.0), (50, 50, 3.0, 1.0), (7, 33, 0.5, 9.0)]
+            {
+                // Every seventh point stands still further off.
+                let x = Mat::from_fn(points, 3, |n, q| number(n, q, if n % 7 == 5 { 20.0 } else { of_x }));
+                let z = Mat::from_fn(m, 3, |i, q| number(i + 100, q, of_z));
+                let (mut tables, mut k, mut alone) = (PsiTables::default(), Mat::default(), Mat::default());
+                law.prepare_known(&z, &mut tables);
+                assert_eq!(tables.near, of_z < 2.0, "both forms are to be met");
+                law.cross_prepared(&tables, &x, &mut k);
+                for n in 0..points {
+                    for i in 0..m {
+                        let square = |q: usize| ((x[(n, q)] - z[(i, q)]) / law.lengthscale[q]).powi(2);
+                        let square: f64 = (0..3).map(square).sum();
+                        let expected = law.signal_var * (-0.5 * square).exp();
+                        let error = (k[(n, i)] - expected).abs();
+                        assert!(
+                            error <= 2e-15 * (1.0 + square) * expected,
+                            "{isa:?} {points} × {m} at ({n}, {i}): {error}"
+                        );
+                    }
+                    law.cross_prepared(&tables, &Mat::from_fn(1, 3, |_, q| x[(n, q)]), &mut alone);
+                    assert_eq!(alone.row(0), k.row(n), "{isa:?} {points} × {m}, point {n}");
+                }
+            }
+        });
     }
 }
