@@ -251,7 +251,8 @@ impl Product {
     /// than zeros beside the blocks of [`MOST_ROWS`] on its diagonal.
     #[inline(always)]
     fn is_narrow(&self, lanes: usize) -> bool {
-        self.a_part == Part::Full && self.b_part != Part::Full && lanes >= MOST_ROWS
+        let has_narrow = self.b_part != Part::Full || self.size.1 <= NARROW_VECTORS * lanes;
+        self.a_part == Part::Full && has_narrow && lanes >= MOST_ROWS
     }
 
     /// Where the inner index meets entries of both factors, for a tile of the result.
