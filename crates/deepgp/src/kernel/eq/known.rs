@@ -6,10 +6,13 @@ use crate::linalg::Mat;
 use crate::simd::{Job, Lanes, PAD, run};
 use std::cell::Cell;
 use std::f64::consts::LOG2_E;
+use std::ops::Range;
 
 /// Points in registers together, and vectors of inducing inputs.
 const QUAD: usize = 4;
 const VECTORS: usize = 4;
+/// Exponents that stay in the first-level cache until all are there.
+const STRIP: usize = 4096;
 
 thread_local! {
     static ROOM: Cell<Room> = const { Cell::new(Room { scale: Vec::new(), origin: Vec::new(), quad: Vec::new() }) };
@@ -173,6 +176,19 @@ impl Known<'_> {
             }
         }
     }
+
+    /// Powers of two of the exponents of some points, whose rows stand one after the other.
+    #[inline(always)]
+    unsafe fn exponentials<L: Lanes>(&self, points: Range<usize>) {
+        let end = points.end * self.m;
+        for at in (points.start * self.m..end).step_by(L::N) {
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let (at, left) = (self.out.add(at), end - at);
+                L::store_some(at, L::exp2(L::load_some(at, left)), left);
+            }
+        }
+    }
 }
 
 impl Job for Known<'_> {
@@ -181,19 +197,20 @@ impl Job for Known<'_> {
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
         let points = self.x.rows();
-        // SAFETY: passed on to the caller.
-        unsafe {
-            // The last four are those that end with the last point, some of them for a second time.
-            for n in (0..points).step_by(QUAD) {
+        let strip = (STRIP / self.m).max(1).next_multiple_of(QUAD);
+        for first in (0..points).step_by(strip) {
+            let (mut begin, end) = (first, points.min(first + strip));
+            // SAFETY: passed on to the caller.
+            unsafe {
                 match points.checked_sub(QUAD) {
-                    Some(last) => self.quad::<L>(n.min(last)),
-                    None => (0..points).for_each(|n| self.point::<L>(n)),
+                    // The last four are those that end with the last point, some of them for a second time.
+                    Some(last) => {
+                        (first..end).step_by(QUAD).for_each(|n| self.quad::<L>(n.min(last)));
+                        begin = first.min(last);
+                    }
+                    None => (first..end).for_each(|n| self.point::<L>(n)),
                 }
-            }
-            let numbers = points * self.m;
-            for at in (0..numbers).step_by(L::N) {
-                let (at, left) = (self.out.add(at), numbers - at);
-                L::store_some(at, L::exp2(L::load_some(at, left)), left);
+                self.exponentials::<L>(begin..end);
             }
         }
     }
@@ -211,9 +228,14 @@ mod tests {
         let law = Eq { lengthscale: vec![0.7, 1.3, 2.1], signal_var: 1.7 };
         let number = |i: usize, q: usize, width: f64| width * (1.3 * i as f64 + 2.9 * q as f64).sin();
         on_each(|isa| {
-            for (points, m, of_x, of_z) in
-                [(1, 3, 0.5, 0.5), (3, 8, 3.0, 1.0), (9, 17, 2.0, 1.0), (50, 50, 3.0, 1.0), (7, 33, 0.5, 9.0)]
-            {
+            for (points, m, of_x, of_z) in [
+                (1, 3, 0.5, 0.5),
+                (3, 8, 3.0, 1.0),
+                (9, 17, 2.0, 1.0),
+                (50, 50, 3.0, 1.0),
+                (7, 33, 0.5, 9.0),
+                (9, 1300, 3.0, 1.0),
+            ] {
                 // Every seventh point stands still further off.
                 let x = Mat::from_fn(points, 3, |n, q| number(n, q, if n % 7 == 5 { 20.0 } else { of_x }));
                 let z = Mat::from_fn(m, 3, |i, q| number(i + 100, q, of_z));
