@@ -109,7 +109,11 @@ impl Known<'_> {
             match squares.iter().filter(|square| self.near && **square <= NEAR).count() {
                 QUAD => self.sweep::<L, QUAD, true>(n, squares),
                 0 => self.sweep::<L, QUAD, false>(n, squares),
-                _ => (n..n + QUAD).for_each(|n| self.point::<L>(n)),
+                _ => {
+                    for n in n..n + QUAD {
+                        self.point::<L>(n);
+                    }
+                }
             }
         }
     }
@@ -202,13 +206,17 @@ impl Job for Known<'_> {
             let (mut begin, end) = (first, points.min(first + strip));
             // SAFETY: passed on to the caller.
             unsafe {
-                match points.checked_sub(QUAD) {
+                // Loops, not closures, which would be compiled without vectors.
+                if let Some(last) = points.checked_sub(QUAD) {
                     // The last four are those that end with the last point, some of them for a second time.
-                    Some(last) => {
-                        (first..end).step_by(QUAD).for_each(|n| self.quad::<L>(n.min(last)));
-                        begin = first.min(last);
+                    for n in (first..end).step_by(QUAD) {
+                        self.quad::<L>(n.min(last));
                     }
-                    None => (first..end).for_each(|n| self.point::<L>(n)),
+                    begin = first.min(last);
+                } else {
+                    for n in first..end {
+                        self.point::<L>(n);
+                    }
                 }
                 self.exponentials::<L>(begin..end);
             }
