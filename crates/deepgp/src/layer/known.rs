@@ -84,9 +84,11 @@ impl KnownTape {
         let (k, t) = (&mut self.k, &mut self.t_rows);
         layer.kernel.cross_prepared(&inducing.tables, x, k);
         product(t, false, Left::plain(k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
-        t.reshape(x.rows().next_multiple_of(PAD), inducing.l_inv_t.rows());
+        // Points of zeros fill up the last vector, for the transpose only.
+        let (n, m) = (t.rows(), t.cols());
+        t.reshape(n.next_multiple_of(PAD), m);
         transpose_into(t, &mut self.t);
-        t.reshape(x.rows(), inducing.l_inv_t.rows());
+        t.reshape(n, m);
         self.s_t.resize_with(layer.dim_out, Mat::default);
     }
 

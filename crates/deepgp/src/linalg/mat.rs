@@ -218,7 +218,7 @@ impl Mat {
         self.reshape(rows, cols);
     }
 
-    /// Takes a shape; what the entries are then has no meaning.
+    /// Takes a shape: numbers stay in their order, row by row, as far as there is room, and those that come after them are zero.
     pub fn reshape(&mut self, rows: usize, cols: usize) {
         let len = area(rows, cols);
         self.data.truncate(len);

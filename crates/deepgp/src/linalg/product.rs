@@ -17,7 +17,7 @@ const BLOCK_INNER: usize = 256;
 const BLOCK_TILES: usize = 10;
 const BLOCK_ROWS: usize = 512;
 /// Rows and vectors of a tile where the right factor is a triangle, whose steps narrow tiles follow more closely: as many numbers in
-/// registers, nearly, and 206 vectors of multiplications for a row of 50 columns instead of 230.
+/// registers, nearly, and 206 vectors of multiplications for a row of 50 columns instead of 230. Also where it has no more vectors than that.
 const NARROW_ROWS: usize = 10;
 const NARROW_VECTORS: usize = 2;
 /// Most rows and numbers in a row of other tiles.
