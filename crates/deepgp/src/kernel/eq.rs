@@ -14,6 +14,7 @@ mod forward;
 mod known;
 mod levers;
 pub(super) mod pack;
+mod powers;
 pub(super) mod sweep;
 mod walk;
 
@@ -309,6 +310,12 @@ impl Eq {
         tables.ends.clear();
         if wanted == Part::Full {
             tables.ends.extend(tables.points.chunks_exact(row).map(|points| ends(&points[..m])));
+            tables.offsets.resize(dim * row);
+            let of_dimensions = tables.points.chunks_exact(row).zip(tables.offsets.chunks_exact_mut(row));
+            for ((points, offsets), [low, high]) in of_dimensions.zip(&tables.ends) {
+                let middle = low + 0.5 * (high - low);
+                offsets.iter_mut().zip(points).for_each(|(o, z)| *o = z - middle);
+            }
         }
         tables.scaled.resize((dim + 1) * row);
         tables.pairs.resize(m * row);

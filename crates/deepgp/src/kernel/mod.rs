@@ -77,8 +77,10 @@ pub struct PsiTables {
     pub z: Mat,
     /// Their transpose, D rows of [`row_len`].
     pub(crate) points: Aligned,
-    /// The least and the largest of them in each dimension; none where inputs are known.
+    /// The least and the largest of them in each dimension, and all as seen from the middle of these, D rows of [`row_len`]; none where
+    /// inputs are known.
     pub(crate) ends: Vec<[f64; 2]>,
+    pub(crate) offsets: Aligned,
     /// The inducing inputs as seen from the first, and a column of ones, M × (D + 1).
     pub(crate) seen: Mat,
     /// A law's own numbers for each pair, a symmetric matrix with rows of [`row_len`], zero beyond M; its upper triangle where inputs

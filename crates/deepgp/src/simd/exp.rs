@@ -2,7 +2,8 @@
 //!
 //! Polynomials for (eʳ − 1)/r interpolate at Chebyshev nodes (degree 5 on |r| ≤ ln 2/32, degree 10 on |r| ≤ ln 2/2;
 //! relative error of eʳ 1.4e-17 and 1.1e-17), computed with 60 digits. Logarithms of 2 are split so that k times the
-//! high part is exact. Those for (2ʳ − 1)/r are made alike (0 ≤ r ≤ 1/16 and |r| ≤ ½; 2.8e-17 and 2.0e-17).
+//! high part is exact. Those for (2ʳ − 1)/r are made alike (0 ≤ r ≤ 1/16 and |r| ≤ ½; 2.8e-17 and 2.0e-17; |r| ≤ 1/32, ⅛ and ⅜;
+//! 1.5e-17, 9e-18 and 3.9e-17).
 
 use super::{Isa, Job, Lanes, run, run_on};
 
@@ -90,6 +91,71 @@ pub(super) const POLY_2: [f64; 11] = [
     0.240_226_506_959_100_97,
     std::f64::consts::LN_2,
 ];
+
+/// A polynomial that serves where powers are small.
+pub(crate) struct SmallPower {
+    /// Largest |r|.
+    pub largest: f64,
+    /// Coefficients of (2ʳ − 1)/r, highest power first.
+    pub poly: &'static [f64],
+}
+
+/// From the cheapest on.
+pub(crate) const SMALL_POWERS: [SmallPower; 3] = [
+    SmallPower {
+        largest: 1.0 / 32.0,
+        poly: &[
+            0.000_154_037_239_807_492_56,
+            0.001_333_378_157_678_426_8,
+            0.009_618_129_106_919_537,
+            0.055_504_108_656_639_3,
+            0.240_226_506_959_100_75,
+            0.693_147_180_559_945_7,
+        ],
+    },
+    SmallPower {
+        largest: 0.125,
+        poly: &[
+            1.321_769_162_243_582_3e-6,
+            1.525_591_475_442_223_8e-5,
+            0.000_154_035_301_780_607_51,
+            0.001_333_355_783_577_975,
+            0.009_618_129_107_635_206,
+            0.055_504_108_664_918_66,
+            0.240_226_506_959_100_72,
+            std::f64::consts::LN_2,
+        ],
+    },
+    SmallPower {
+        largest: 0.375,
+        poly: &[
+            7.063_944_643_880_358e-9,
+            1.019_372_585_889_523_2e-7,
+            1.321_547_567_315_502_9e-6,
+            1.525_271_455_539_766_4e-5,
+            0.000_154_035_303_989_654,
+            0.001_333_355_815_609_671_2,
+            0.009_618_129_107_627_495,
+            0.055_504_108_664_804_58,
+            0.240_226_506_959_100_72,
+            0.693_147_180_559_945_4,
+        ],
+    },
+];
+
+/// 2^y by polynomial number P, as far as it serves, to 2 ulp.
+#[inline(always)]
+pub(crate) unsafe fn small_power<L: Lanes, const P: usize>(y: L::V) -> L::V {
+    let poly = const { SMALL_POWERS[P].poly };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let mut p = L::splat(poly[0]);
+        for c in &poly[1..] {
+            p = L::mul_add(p, y, L::splat(*c));
+        }
+        L::mul_add(p, y, L::splat(1.0))
+    }
+}
 
 /// Powers of two below this are 0. Nothing is lost beside kernel values near one, and much is gained: a number below 2⁻¹⁰²² is
 /// subnormal, and so soon is what is multiplied by one near it; a processor takes a hundred times as long for these.
@@ -211,6 +277,41 @@ mod tests {
             unsafe { run_on(isa, Exp2(&mut ends)) };
             assert!(ends[0].is_nan(), "{isa:?}");
             assert_eq!(ends[1..], [0.0, f64::INFINITY, 0.0, 0.0, f64::INFINITY, 0.0, f64::INFINITY], "{isa:?}");
+        }
+    }
+
+    /// The same by polynomial number P.
+    struct SmallPowers<'a, const P: usize>(&'a mut [f64]);
+
+    impl<const P: usize> Job for SmallPowers<'_, P> {
+        type Output = ();
+
+        #[inline(always)]
+        unsafe fn run<L: Lanes>(self) {
+            for chunk in self.0.chunks_exact_mut(L::N) {
+                // SAFETY: passed on to the caller; a chunk is a vector.
+                unsafe { L::store(chunk.as_mut_ptr(), small_power::<L, P>(L::load(chunk.as_ptr()))) }
+            }
+        }
+    }
+
+    #[test]
+    fn small_powers_agree_with_the_standard_library_as_far_as_they_serve() {
+        fn check<const P: usize>(isa: Isa) {
+            let largest = SMALL_POWERS[P].largest;
+            let arguments: Vec<f64> = (0..=20_007).map(|i| largest * (f64::from(i) / 10_003.5 - 1.0)).collect();
+            assert!(arguments[0] == -largest && arguments[20_007] == largest);
+            let mut values = arguments.clone();
+            // SAFETY: the instruction set is available.
+            unsafe { run_on(isa, SmallPowers::<P>(&mut values)) };
+            for (x, y) in arguments.iter().zip(&values) {
+                assert!(ulps(*y, x.exp2()) <= 2, "{isa:?}, {P}: 2^{x} = {y}, not {}", x.exp2());
+            }
+        }
+        for isa in Isa::available() {
+            check::<0>(isa);
+            check::<1>(isa);
+            check::<2>(isa);
         }
     }
 

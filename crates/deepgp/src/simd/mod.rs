@@ -18,7 +18,7 @@ mod portable;
 pub(crate) use aligned::Aligned;
 pub(crate) use blas::find;
 pub use blas::{all_finite, axpy, combine, dot, sum};
-pub(crate) use exp::MIN_POWER;
+pub(crate) use exp::{MIN_POWER, SMALL_POWERS, small_power};
 pub use exp::{exp_in_place, exp_in_place_on, exp_into};
 use std::mem::ManuallyDrop;
 

@@ -7,16 +7,19 @@ use crate::linalg::Mat;
 use crate::simd::{Job, Lanes, PAD};
 use std::ops::Range;
 
-/// The tables of a pack: w_q = (z_q − m_q) κ_q and γ = base − Σ_q of_gamma_q w_q² of all inducing inputs, and ψ₁ by rows.
+/// The tables of a pack: w_q = (z_q − m_q) κ_q and γ = −½ Σ_q w_q² of all inducing inputs, or 2^γ' of `powers.rs`, and ψ₁ by rows.
 pub(super) struct Fill<'a> {
     pub walk: Walk,
     /// D rows of [`row_len`].
     pub points: *const f64,
+    /// The same as seen from their middle.
+    pub offsets: *const f64,
     pub widths: &'a [Width],
     /// D tables.
     pub w: Numbers,
     pub gamma: Numbers,
-    pub base: f64,
+    /// Where 2^γ' is wanted, log₂ s².
+    pub log_signal: Option<f64>,
     /// s² Π_q √(ℓ_q²/c_q), a vector.
     pub peak: &'a [f64; PAD],
     pub psi1: *mut f64,
@@ -26,19 +29,27 @@ impl Fill<'_> {
     #[inline(always)]
     unsafe fn fill<L: Lanes, const S: usize>(&self) {
         // SAFETY: passed on to the caller.
-        unsafe { if self.widths.len() == 2 { self.fill_of::<L, S, 2>() } else { self.fill_of::<L, S, 0>() } }
+        unsafe {
+            // Vectors with several rows of a point have γ always.
+            match (self.widths.len(), S == 1 && self.log_signal.is_some()) {
+                (2, false) => self.fill_of::<L, S, 2, false>(),
+                (2, true) => self.fill_of::<L, S, 2, true>(),
+                (_, false) => self.fill_of::<L, S, 0, false>(),
+                (_, true) => self.fill_of::<L, S, 0, true>(),
+            }
+        }
     }
 
-    /// For D dimensions, or any number if D is 0.
+    /// For D dimensions, or any number if D is 0; 2^γ' in the place of γ if P.
     #[inline(always)]
-    unsafe fn fill_of<L: Lanes, const S: usize, const D: usize>(&self) {
+    unsafe fn fill_of<L: Lanes, const S: usize, const D: usize, const P: bool>(&self) {
         let (m, rows) = (self.walk.m, self.walk.rows());
         // SAFETY: passed on to the caller.
         unsafe {
             if S > 1 {
                 by_rows(m, |j| self.columns::<L, D, ROWS>(j), |j| self.columns::<L, D, 1>(j));
             }
-            by_rows(rows, |r| self.rows::<L, S, D, ROWS>(r), |r| self.rows::<L, S, D, 1>(r));
+            by_rows(rows, |r| self.rows::<L, S, D, P, ROWS>(r), |r| self.rows::<L, S, D, P, 1>(r));
         }
     }
 
@@ -48,31 +59,31 @@ impl Fill<'_> {
         let Self { walk, w, gamma, .. } = *self;
         // SAFETY: passed on to the caller.
         unsafe {
-            let (sums, _) = self.of::<L, 1, D, R>(w.columns, walk.m, at);
+            let (sums, _) = self.of::<L, 1, D, false, R>(w.columns, walk.m, at);
             for (k, sum) in sums.into_iter().enumerate() {
                 L::store(gamma.columns.add((at + k) * L::N), sum);
             }
         }
     }
 
-    /// w, γ and ψ₁ of R vectors of rows.
+    /// w, γ or 2^γ', and ψ₁ of R vectors of rows.
     #[inline(always)]
-    unsafe fn rows<L: Lanes, const S: usize, const D: usize, const R: usize>(&self, at: usize) {
+    unsafe fn rows<L: Lanes, const S: usize, const D: usize, const P: bool, const R: usize>(&self, at: usize) {
         let Self { walk, w, gamma, .. } = *self;
         // SAFETY: passed on to the caller.
         unsafe {
-            let (sums, exponents) = self.of::<L, S, D, R>(w.rows, walk.rows(), at);
+            let (sums, exponents) = self.of::<L, S, D, P, R>(w.rows, walk.rows(), at);
             let peak = L::load(self.peak.as_ptr());
             for (k, (sum, exponent)) in sums.into_iter().zip(exponents).enumerate() {
-                L::store(gamma.rows.add((at + k) * L::N), sum);
+                L::store(gamma.rows.add((at + k) * L::N), if P { L::exp2_inside(sum) } else { sum });
                 L::store(self.psi1.add((at + k) * L::N), L::mul(peak, L::exp2(exponent)));
             }
         }
     }
 
-    /// Writes w of R vectors; returns γ and −Σ_q (z_q − m_q)² log₂e/(2c_q) of each.
+    /// Writes w of R vectors; returns γ, or γ' if P, and −Σ_q (z_q − m_q)² log₂e/(2c_q) of each.
     #[inline(always)]
-    unsafe fn of<L: Lanes, const S: usize, const D: usize, const R: usize>(
+    unsafe fn of<L: Lanes, const S: usize, const D: usize, const P: bool, const R: usize>(
         &self,
         out: *mut f64,
         len: usize,
@@ -80,17 +91,23 @@ impl Fill<'_> {
     ) -> ([L::V; R], [L::V; R]) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let (mut gamma, mut exponent) = ([L::splat(self.base); R], [L::splat(0.0); R]);
+            let log_signal = if P { self.log_signal.unwrap_or(0.0) } else { 0.0 };
+            let (mut gamma, mut exponent) = ([L::splat(log_signal); R], [L::splat(0.0); R]);
             for q in 0..if D > 0 { D } else { self.widths.len() } {
                 let width = self.widths.get_unchecked(q);
-                let (mean, of_gamma) = (L::load(width.mean.as_ptr()), L::load(width.of_gamma.as_ptr()));
+                let (mean, of_offset) = (L::load(width.mean.as_ptr()), L::load(width.of_offset.as_ptr()));
                 let (kappa, kappa_c) = (L::load(width.kappa.as_ptr()), L::load(width.kappa_c.as_ptr()));
-                let points = self.points.add(q * row_len(self.walk.m) + at * S);
+                let place = q * row_len(self.walk.m) + at * S;
                 for k in 0..R {
-                    let d = L::sub(L::spread(points.add(k * S), S), mean);
+                    let d = L::sub(L::spread(self.points.add(place + k * S), S), mean);
                     let (w, of_psi1) = (L::mul(d, kappa), L::mul(d, kappa_c));
                     L::store(out.add((q * len + at + k) * L::N), w);
-                    gamma[k] = L::neg_mul_add(L::mul(w, of_gamma), w, gamma[k]);
+                    let half = L::mul(w, L::splat(0.5));
+                    gamma[k] = L::neg_mul_add(if P { w } else { half }, w, gamma[k]);
+                    if P {
+                        let o = L::spread(self.offsets.add(place + k * S), S);
+                        gamma[k] = L::neg_mul_add(L::mul(L::mul(o, of_offset), L::splat(0.5)), o, gamma[k]);
+                    }
                     exponent[k] = L::neg_mul_add(of_psi1, of_psi1, exponent[k]);
                 }
             }
@@ -211,7 +228,7 @@ impl Job for FirstDots<'_> {
 /// `dots` += Σ_pairs B_d Ψ₂. Returns the number of vectors.
 pub(super) struct Exponentials<'a> {
     pub walk: Walk,
-    /// Joined only where S = 1 and D = 2.
+    /// Powers only where S = 1.
     pub exponents: Exponents,
     pub widths: &'a [Width],
     /// Rows i of the pairs: whole blocks.
@@ -220,6 +237,10 @@ pub(super) struct Exponentials<'a> {
     pub table: Square,
     pub w: Numbers,
     pub gamma: Numbers,
+    /// The inducing inputs as seen from their middle, D rows of [`row_len`].
+    pub offsets: *const f64,
+    /// Room for a vector of each dimension for the rows of a block.
+    pub room: *mut f64,
     pub out: *mut f64,
     /// Tables of pairs, one for each of the dots.
     pub b: &'a [Mat],
@@ -235,55 +256,58 @@ impl Exponentials<'_> {
             // Every form takes time to compile, and most layers have two dimensions; vectors with several rows of a point, which are few,
             // always look at what vanishes.
             if const { S > 1 } {
-                return self.sweep::<L, S, 0, true, false>();
+                return self.sweep::<L, S, 0, true>();
             }
             match (self.exponents, self.dim) {
-                (Exponents::Guarded, 2) => self.sweep::<L, S, 2, true, false>(),
-                (Exponents::Inside, 2) => self.sweep::<L, S, 2, false, false>(),
-                // Of two dimensions, as said above.
-                (Exponents::Joined, _) => self.sweep::<L, S, 2, false, true>(),
-                (Exponents::Guarded, _) => self.sweep::<L, S, 0, true, false>(),
-                (Exponents::Inside, _) => self.sweep::<L, S, 0, false, false>(),
+                (Exponents::Guarded, 2) => self.sweep::<L, S, 2, true>(),
+                (Exponents::Inside, 2) => self.sweep::<L, S, 2, false>(),
+                (Exponents::Powers(0), 2) => self.powers::<L, 2, 0>(),
+                (Exponents::Powers(1), 2) => self.powers::<L, 2, 1>(),
+                (Exponents::Powers(_), 2) => self.powers::<L, 2, 2>(),
+                (Exponents::Guarded, _) => self.sweep::<L, S, 0, true>(),
+                (Exponents::Inside, _) => self.sweep::<L, S, 0, false>(),
+                (Exponents::Powers(0), _) => self.powers::<L, 0, 0>(),
+                (Exponents::Powers(1), _) => self.powers::<L, 0, 1>(),
+                (Exponents::Powers(_), _) => self.powers::<L, 0, 2>(),
             }
         }
     }
 
-    /// For D dimensions, or any number if D is 0; with a look at what vanishes if V, without T if J.
+    /// For D dimensions, or any number if D is 0; with a look at what vanishes if V.
     #[inline(always)]
-    unsafe fn sweep<L: Lanes, const S: usize, const D: usize, const V: bool, const J: bool>(&mut self) -> usize {
+    unsafe fn sweep<L: Lanes, const S: usize, const D: usize, const V: bool>(&mut self) -> usize {
         let (m, mut out) = (self.walk.m, self.out);
         for first in self.rows.clone().step_by(ROWS * S) {
             // SAFETY: passed on to the caller.
             unsafe {
                 let start = out;
-                out = self.corner::<L, S, D, V, J, 0>(first, out);
-                out = self.corner::<L, S, D, V, J, 1>(first, out);
-                out = self.corner::<L, S, D, V, J, 2>(first, out);
-                out = self.corner::<L, S, D, V, J, 3>(first, out);
+                out = self.corner::<L, S, D, V, 0>(first, out);
+                out = self.corner::<L, S, D, V, 1>(first, out);
+                out = self.corner::<L, S, D, V, 2>(first, out);
+                out = self.corner::<L, S, D, V, 3>(first, out);
                 let (mut row, mut gamma) = ([[L::splat(0.0); ROWS]; D], [L::splat(0.0); ROWS]);
                 for r in 0..ROWS {
                     gamma[r] = L::load(self.gamma.rows.add((first / S + r).min(self.walk.rows() - 1) * L::N));
                     for (q, row) in row.iter_mut().enumerate() {
-                        row[r] = self.w_row::<L, S, J>(q, first, r);
+                        row[r] = self.w_row::<L, S>(q, first, r);
                     }
                 }
                 for j in first + ROWS * S..m {
                     let column = L::load(self.gamma.columns.add(j * L::N));
                     let mut x = [L::splat(0.0); ROWS];
                     for r in 0..ROWS {
-                        let column = if J { column } else { L::add(self.table.of::<L, S>(first + r * S, j), column) };
-                        x[r] = L::add(column, gamma[r]);
+                        x[r] = L::add(L::add(self.table.of::<L, S>(first + r * S, j), column), gamma[r]);
                     }
                     for (q, row) in row.iter().enumerate() {
                         let w = L::load(self.w.columns.add((q * m + j) * L::N));
                         for (x, row) in x.iter_mut().zip(row) {
-                            *x = if J { L::mul_add(*row, w, *x) } else { L::neg_mul_add(*row, w, *x) };
+                            *x = L::neg_mul_add(*row, w, *x);
                         }
                     }
                     for q in (0..self.dim).filter(|_| D == 0) {
                         let w = L::load(self.w.columns.add((q * m + j) * L::N));
                         for (r, x) in x.iter_mut().enumerate() {
-                            *x = L::neg_mul_add(self.w_row::<L, S, J>(q, first, r), w, *x);
+                            *x = L::neg_mul_add(self.w_row::<L, S>(q, first, r), w, *x);
                         }
                     }
                     for (r, x) in x.into_iter().enumerate() {
@@ -291,33 +315,39 @@ impl Exponentials<'_> {
                     }
                     out = out.add(ROWS * L::N);
                 }
-                for (d, b) in self.b.iter().enumerate() {
-                    let dots = self.dots.as_mut_ptr().add(d * L::N * L::N);
-                    let sums = row_dots::<L, S>(Square::of_mat(b), start, first, m);
-                    for (r, sum) in sums.into_iter().enumerate() {
-                        add_to_class::<L>(dots, first / S + r, S, sum);
-                    }
-                }
+                self.add_dots::<L, S>(first, start);
             }
         }
         // SAFETY: both point at the same Ψ₂.
         unsafe { out.offset_from_unsigned(self.out) / L::N }
     }
 
-    /// w_q of row r of a block, times 2v/ℓ² if J; that of the last row where there are fewer.
+    /// Adds what the rows of a block, whose Ψ₂ begin at `psi2`, have in the products with B_d.
     #[inline(always)]
-    unsafe fn w_row<L: Lanes, const S: usize, const J: bool>(&self, q: usize, first: usize, r: usize) -> L::V {
-        let rows = self.walk.rows();
+    pub(super) unsafe fn add_dots<L: Lanes, const S: usize>(&mut self, first: usize, psi2: *const f64) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let w = L::load(self.w.rows.add((q * rows + (first / S + r).min(rows - 1)) * L::N));
-            if J { L::mul(w, L::load(self.widths.get_unchecked(q).of_pair.as_ptr())) } else { w }
+            for (d, b) in self.b.iter().enumerate() {
+                let dots = self.dots.as_mut_ptr().add(d * L::N * L::N);
+                let sums = row_dots::<L, S>(Square::of_mat(b), psi2, first, self.walk.m);
+                for (r, sum) in sums.into_iter().enumerate() {
+                    add_to_class::<L>(dots, first / S + r, S, sum);
+                }
+            }
         }
+    }
+
+    /// w_q of row r of a block; that of the last row where there are fewer.
+    #[inline(always)]
+    unsafe fn w_row<L: Lanes, const S: usize>(&self, q: usize, first: usize, r: usize) -> L::V {
+        let rows = self.walk.rows();
+        // SAFETY: passed on to the caller.
+        unsafe { L::load(self.w.rows.add((q * rows + (first / S + r).min(rows - 1)) * L::N)) }
     }
 
     /// The columns of a block that meet the diagonal in row R.
     #[inline(always)]
-    unsafe fn corner<L: Lanes, const S: usize, const D: usize, const V: bool, const J: bool, const R: usize>(
+    unsafe fn corner<L: Lanes, const S: usize, const D: usize, const V: bool, const R: usize>(
         &self,
         first: usize,
         mut out: *mut f64,
@@ -334,12 +364,10 @@ impl Exponentials<'_> {
                 let column = L::load(self.gamma.columns.add(j * L::N));
                 for r in 0..=R {
                     let gamma = L::load(self.gamma.rows.add((first / S + r) * L::N));
-                    let column = if J { column } else { L::add(self.table.of::<L, S>(first + r * S, j), column) };
-                    let mut x = L::add(column, gamma);
+                    let mut x = L::add(L::add(self.table.of::<L, S>(first + r * S, j), column), gamma);
                     for q in 0..if D > 0 { D } else { self.dim } {
                         let w = L::load(self.w.columns.add((q * m + j) * L::N));
-                        let row = self.w_row::<L, S, J>(q, first, r);
-                        x = if J { L::mul_add(row, w, x) } else { L::neg_mul_add(row, w, x) };
+                        x = L::neg_mul_add(self.w_row::<L, S>(q, first, r), w, x);
                     }
                     let value = if V { L::exp2(x) } else { L::exp2_inside(x) };
                     L::store(out, if r == R { L::mul(value, L::load(edge)) } else { value });

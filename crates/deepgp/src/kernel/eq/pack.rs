@@ -3,7 +3,7 @@
 use super::walk::Walk;
 use crate::kernel::Eq;
 use crate::linalg::{Mat, tri};
-use crate::simd::{Job, Lanes, MIN_POWER, PAD};
+use crate::simd::{Job, Lanes, MIN_POWER, PAD, SMALL_POWERS};
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// Bytes of Ψ₂ that the points of a vector may have: three quarters of a second-level cache of today.
@@ -42,9 +42,8 @@ pub(super) struct Width {
     pub inverse_c: [f64; PAD],
     /// √(log₂e/(2c)).
     pub kappa_c: [f64; PAD],
-    /// What w² counts for in −γ, and w_i w_j in exponents of Ψ₂: ½ and −1, or 1 + v/ℓ² and 2v/ℓ² where T has been joined to γ.
-    pub of_gamma: [f64; PAD],
-    pub of_pair: [f64; PAD],
+    /// C of `powers.rs`, 2vκ²/ℓ².
+    pub of_offset: [f64; PAD],
     /// v/c.
     pub ratio: [f64; PAD],
 }
@@ -64,8 +63,6 @@ pub(super) struct Pack {
     /// s² Π_q √(ℓ_q²/c_q) and Π_q √(ℓ_q²/e_q), the factors of ψ₁ and Ψ₂.
     pub peak1: [f64; PAD],
     pub peak2: [f64; PAD],
-    /// What γ begins with: log₂ s² where it has its share of T.
-    pub base: f64,
     /// How exponents of Ψ₂ are made.
     pub exponents: Exponents,
 }
@@ -77,8 +74,8 @@ pub(super) enum Exponents {
     Guarded,
     /// The same where nothing vanishes.
     Inside,
-    /// Where besides 2v ≤ ℓ² in every dimension, γ_i + γ_j + Σ_q (2v_q/ℓ_q²) w_iq w_jq with T and s² in the γ: an operation less.
-    Joined,
+    /// As `powers.rs` says, by one of the polynomials of [`SMALL_POWERS`].
+    Powers(usize),
 }
 
 /// Widths and factors of the points of a pack, lane by lane.
@@ -88,17 +85,18 @@ pub(super) enum Exponents {
 /// ```text
 /// 2 log₂ s² − Σ_q ((z⁺_q − z⁻_q)²/(4ℓ_q²)) log₂e − 2 Σ_q (κ_q max(z⁺_q − m_q, m_q − z⁻_q))²
 /// ```
-/// With T in the γ, which is asked for by `join`, the terms of an exponent are up to e/ℓ² times as large as without: rounding tells the forms
-/// apart, so whoever wants the same bits for a point in any company must not ask for it, and for large v it is not done. A job, as
-/// [`Resolve`] is.
+/// and none of the y of `powers.rs` is beyond Σ_q ¼ C_q (z⁺_q − z⁻_q)². Rounding tells powers from exponents, and it is all points of a pack
+/// that decide which it is: whoever wants the same bits for a point in any company must not allow powers. A job, as [`Resolve`] is.
 pub(super) struct Shape<'a> {
     pub law: &'a Eq,
+    /// log₂ s².
+    pub log_signal: f64,
     /// z⁻ and z⁺ in every dimension.
     pub ends: &'a [[f64; 2]],
     pub pack: &'a mut Pack,
     /// Means and variances of the group's points.
     pub moments: (&'a Mat, &'a Mat),
-    pub join: bool,
+    pub allow_powers: bool,
 }
 
 impl Job for Shape<'_> {
@@ -106,8 +104,8 @@ impl Job for Shape<'_> {
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let Self { law, ends, pack, moments: (mean, var), join } = self;
-        let Pack { first, points, walk, widths, peak1, peak2, base, exponents, .. } = pack;
+        let Self { law, log_signal, ends, pack, moments: (mean, var), allow_powers } = self;
+        let Pack { first, points, walk, widths, peak1, peak2, exponents, .. } = pack;
         let dim = widths.len();
         assert_eq!((mean.cols(), var.cols()), (dim, dim), "moments in every dimension");
         let (mean, var) = (mean.as_slice(), var.as_slice());
@@ -115,12 +113,12 @@ impl Job for Shape<'_> {
         assert!(at[PAD - 1] + dim <= mean.len().min(var.len()), "moments of every point");
         let root = (2.0 * LN_2).sqrt();
         let (mut first_peak, mut second_peak) = ([law.signal_var; PAD], [1.0; PAD]);
-        let log_signal = law.signal_var.log2();
-        let (mut least, mut far, mut widest) = (2.0 * log_signal, [0.0; PAD], [0.0; PAD]);
+        let (mut least, mut far, mut largest) = (2.0 * log_signal, [0.0; PAD], [0.0; PAD]);
         for (q, ((width, l), [low, high])) in widths.iter_mut().zip(&law.lengthscale).zip(ends).enumerate() {
             let (l2, of_peak) = (l * l, l * root);
             let inverse_l2 = 1.0 / l2;
-            least -= 0.25 * LOG2_E * (high - low) * (high - low) * inverse_l2;
+            let quarter = 0.25 * (high - low) * (high - low);
+            least -= LOG2_E * quarter * inverse_l2;
             // A loop for every few quantities, on numbers of their own: only such become vectors.
             let (mut m, mut v) = ([0.0; PAD], [0.0; PAD]);
             for lane in 0..PAD {
@@ -138,11 +136,11 @@ impl Job for Shape<'_> {
                 kappa[lane] = (0.5 * LOG2_E * inverse_e[lane]).sqrt();
             }
             // Roots are dear: 1/κ = 2κe/log₂e, and √(ℓ²/e) = ℓκ √(2/log₂e).
-            let (mut stretch, mut ratio, mut of_pair) = ([0.0; PAD], [0.0; PAD], [0.0; PAD]);
+            let (mut stretch, mut ratio, mut of_offset) = ([0.0; PAD], [0.0; PAD], [0.0; PAD]);
             for lane in 0..PAD {
                 stretch[lane] = kappa[lane] * (2.0 * LN_2 * (l2 + 2.0 * v[lane]));
                 ratio[lane] = v[lane] * inverse_c[lane];
-                of_pair[lane] = 2.0 * v[lane] * inverse_l2;
+                of_offset[lane] = v[lane] * inverse_l2 * LOG2_E * inverse_e[lane];
             }
             for lane in 0..PAD {
                 first_peak[lane] *= of_peak * kappa_c[lane];
@@ -152,30 +150,23 @@ impl Job for Shape<'_> {
                 let (above, below) = (high - m[lane], m[lane] - low);
                 let w = kappa[lane] * if above > below { above } else { below };
                 far[lane] += 2.0 * w * w;
-                widest[lane] = if of_pair[lane] > widest[lane] { of_pair[lane] } else { widest[lane] };
+                largest[lane] += of_offset[lane] * quarter;
             }
-            (width.stretch, width.ratio, width.of_pair) = (stretch, ratio, of_pair);
+            (width.stretch, width.ratio, width.of_offset) = (stretch, ratio, of_offset);
             (width.mean, width.var, width.kappa_c, width.kappa) = (m, v, kappa_c, kappa);
             (width.inverse_c, width.inverse_e) = (inverse_c, inverse_e);
         }
         (*peak1, *peak2) = (first_peak, second_peak);
         // So that NaN counts as vanishing; of all lanes, since a loop that may end early is none for vectors.
         let is_inside = far.iter().fold(true, |all, far| all & (least - far >= MIN_POWER));
-        let is_narrow = widest.iter().fold(true, |all, wide| all & (*wide <= 1.0));
+        let are_within = |bound: f64| largest.iter().fold(true, |all, y| all & (*y <= bound));
         *exponents = match is_inside {
             false => Exponents::Guarded,
-            true if join && is_narrow => Exponents::Joined,
+            true if allow_powers && are_within(SMALL_POWERS[0].largest) => Exponents::Powers(0),
+            true if allow_powers && are_within(SMALL_POWERS[1].largest) => Exponents::Powers(1),
+            true if allow_powers && are_within(SMALL_POWERS[2].largest) => Exponents::Powers(2),
             true => Exponents::Inside,
         };
-        let joined = *exponents == Exponents::Joined;
-        *base = if joined { log_signal } else { 0.0 };
-        for width in widths {
-            if joined {
-                width.of_gamma = width.of_pair.map(|of_pair| 1.0 + 0.5 * of_pair);
-            } else {
-                (width.of_gamma, width.of_pair) = ([0.5; PAD], [-1.0; PAD]);
-            }
-        }
     }
 }
 

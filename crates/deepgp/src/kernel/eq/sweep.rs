@@ -8,7 +8,7 @@
 //! ψ₁ᵢ  = s² Π_q √(ℓ_q²/c_q) 2^(−Σ_q d_iq² log₂e/(2c_q))                    ξ_qi = ψ₁ᵢ d_iq v_q/c_q
 //! Ψ₂ᵢⱼ = Π_q √(ℓ_q²/e_q) 2^(T_ij + γ_i + γ_j − Σ_q w_iq w_jq)               γ_i = −½ Σ_q w_iq²
 //! ```
-//! with T_ij = (−¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s²)/log 2 from the tables of a step, or with T in the γ (see [`Exponents`]). What a
+//! with T_ij = (−¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s²)/log 2 from the tables of a step, or as `powers.rs` says. What a
 //! layer does with them are products with its weights: ψ₁A_d, ⟨B_d, Ψ₂⟩ and ξ_q A_d. Their adjoints a_d, b_d and x_qd are what comes back.
 //!
 //! The way back through Ψ₂ needs no more of F = (Σ_d b_d B_d) ∘ Ψ₂ than r = F 1 and F d_q. With u = r d + F d and t = r d − F d of a
@@ -72,7 +72,7 @@ pub struct EqSweep {
     dots: Aligned,
     bars: Aligned,
     b_bars: Aligned,
-    /// F of a block of rows.
+    /// F of a block of rows, or what its exponentials need.
     room: Aligned,
     /// Products with F and Ψ₂ by columns, and by rows; those of every pack if they are taken at once.
     sums: Aligned,
@@ -116,7 +116,6 @@ impl EqSweep {
             widths,
             peak1: [0.0; PAD],
             peak2: [0.0; PAD],
-            base: 0.0,
             exponents: Exponents::Guarded,
         };
         Self {
@@ -140,7 +139,7 @@ impl EqSweep {
             dots: vectors(products * lanes),
             bars: vectors(products),
             b_bars: vectors(packs * 2 * d_out),
-            room: vectors(ROWS * m),
+            room: vectors(ROWS * m.max(dim)),
             sums: vectors(kept * ((1 + dim + d_out) * m + PAD)),
             row_sums: vectors(kept * ((1 + dim + d_out) * m + PAD)),
             totals: vec![[0.0; PAD]; 2 + 5 * dim],
@@ -222,22 +221,28 @@ impl EqSweep {
         );
         self.check(law, a, b);
         assert!(
-            tables.points.len() >= dim * row_len(m) && tables.pairs.len() >= m * row_len(m) && tables.ends.len() == dim,
+            tables.points.len().min(tables.offsets.len()) >= dim * row_len(m)
+                && tables.pairs.len() >= m * row_len(m)
+                && tables.ends.len() == dim,
             "tables of this layer"
         );
         self.pack(n);
         self.spread(a);
+        let log_signal = law.signal_var.log2();
         for k in 0..self.used {
-            let join = self.want_adjoint && dim == 2 && self.packs[k].walk.s == 1;
-            let shape = Shape { law, ends: &tables.ends, pack: &mut self.packs[k], moments: (mean, var), join };
+            let allow_powers = self.want_adjoint && self.packs[k].walk.s == 1;
+            let (ends, pack) = (&tables.ends, &mut self.packs[k]);
+            let shape = Shape { law, log_signal, ends, pack, moments: (mean, var), allow_powers };
             // SAFETY: the job checks what it reads.
             unsafe { run(shape) };
             let (walk, (w, gamma)) = (self.packs[k].walk, self.tables_of(k));
             let a = self.spread_rows(a, walk);
             let psi1 = self.psi1[k * m * lanes..][..m * lanes].as_mut_ptr();
             let pack = &self.packs[k];
-            let Pack { widths, base, peak1, .. } = pack;
-            let fill = Fill { walk, points: tables.points.as_ptr(), widths, w, gamma, base: *base, peak: peak1, psi1 };
+            let Pack { widths, peak1, exponents, .. } = pack;
+            let log_signal = matches!(exponents, Exponents::Powers(_)).then_some(log_signal);
+            let (points, offsets) = (tables.points.as_ptr(), tables.offsets.as_ptr());
+            let fill = Fill { walk, points, offsets, widths, w, gamma, log_signal, peak: peak1, psi1 };
             // SAFETY: tables of a pack have room for M columns and as many rows as there are; rows of points are padded.
             unsafe { run(fill) };
             if walk.s > 1 {
@@ -325,6 +330,8 @@ impl EqSweep {
             table: Square::new(&tables.pairs, self.m),
             w,
             gamma,
+            offsets: tables.offsets.as_ptr(),
+            room: self.room.as_mut_ptr(),
             out: self.psi2[k * self.psi2_stride..][..self.psi2_stride][done * self.lanes..].as_mut_ptr(),
             b,
             dots: &mut self.dots[..b.len() * self.lanes * self.lanes],
@@ -616,6 +623,7 @@ mod tests {
     use crate::linalg::product::Part;
     use crate::linalg::transpose::mirror;
     use crate::linalg::{axpy, dot, tri};
+    use crate::simd::SMALL_POWERS;
     use deepgp_oracle::{Tolerance, assert_all_close};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
@@ -657,8 +665,8 @@ mod tests {
             // Ψ₂ of eight points is too large.
             (230, 1, 1, 7, true),
         ];
-        // Near zero, and far from it in lengthscales; inducing inputs so far from each other that Ψ₂ vanishes; variances so small that T can
-        // be joined to γ.
+        // Near zero, and far from it in lengthscales; inducing inputs so far from each other that Ψ₂ vanishes; variances so small that powers
+        // will do.
         let mut seen = Vec::new();
         let plain = sizes.map(|s| (s, 0.0, 1.0, 1.0)).into_iter();
         let others = [
@@ -667,6 +675,12 @@ mod tests {
             ((50, 2, 1, 16, false), 0.0, 0.5, 0.1),
             ((21, 2, 2, 8, true), 1e3, 1.0, 0.1),
             ((50, 2, 1, 8, false), 0.0, 0.02, 0.1),
+            ((50, 2, 1, 16, false), 0.0, 0.5, 0.02),
+            ((50, 2, 1, 16, false), 0.0, 0.5, 0.002),
+            ((13, 3, 2, 8, true), 0.0, 1.0, 0.1),
+            ((13, 3, 2, 8, true), 0.0, 1.0, 0.03),
+            ((13, 3, 2, 8, true), 0.0, 1.0, 0.01),
+            ((3, 5, 1, 8, true), 1e3, 1.0, 0.001),
         ];
         for ((m, dim, d_out, n, xi), offset, narrow, sure) in plain.chain(others) {
             let lengthscale = (0..dim).map(|_| narrow * (0.5 + rng.random::<f64>())).collect();
@@ -689,7 +703,7 @@ mod tests {
             sweep.forward(&law, &tables, (&a, &b), (&mean, &var, n), &mut products);
             let exponents = sweep.packs[0].exponents;
             assert_eq!(exponents == Exponents::Guarded, narrow < 0.1, "M = {m}");
-            seen.push(exponents);
+            seen.push((exponents, dim == 2));
             let mut c = vec![Mat::from_fn(m, m, |i, j| if j <= i { f64::NAN } else { 0.0 }); d_out];
             let (mut mean_bar, mut var_bar) = (Mat::zeros(n, dim), Mat::zeros(n, dim));
             let mut sums = PsiSums::zeros(m, dim, dim + 1);
@@ -750,8 +764,12 @@ mod tests {
             assert_all_close("parameters", &grad.params, &plain.params, Tolerance::Rounding);
         }
         // Every form arises on every instruction set.
-        let forms = [Exponents::Guarded, Exponents::Inside, Exponents::Joined];
-        assert!(forms.iter().all(|form| seen.contains(form)), "{seen:?}");
+        let powers = (0..SMALL_POWERS.len()).map(Exponents::Powers);
+        for (form, few) in
+            [Exponents::Guarded, Exponents::Inside].into_iter().chain(powers).flat_map(|f| [(f, true), (f, false)])
+        {
+            assert!(seen.contains(&(form, few)) || (form == Exponents::Guarded && !few), "{form:?}, {few}: {seen:?}");
+        }
     }
 
     /// Groups of one block leave what blocks of one group leave.
