@@ -2,8 +2,7 @@
 //!
 //! Polynomials for (eʳ − 1)/r interpolate at Chebyshev nodes (degree 5 on |r| ≤ ln 2/32, degree 10 on |r| ≤ ln 2/2;
 //! relative error of eʳ 1.4e-17 and 1.1e-17), computed with 60 digits. Logarithms of 2 are split so that k times the
-//! high part is exact. Those for (2ʳ − 1)/r are made alike (0 ≤ r ≤ 1/16 and |r| ≤ ½; 2.8e-17 and 2.0e-17; |r| ≤ 1/32, ⅛ and ⅜;
-//! 1.5e-17, 9e-18 and 3.9e-17).
+//! high part is exact. Those for (2ʳ − 1)/r are made alike (0 ≤ r ≤ 1/16 and |r| ≤ ½; 2.8e-17 and 2.0e-17; [`SMALL_POWERS`]; at most 5e-17).
 
 use super::{Isa, Job, Lanes, run, run_on};
 
@@ -101,7 +100,21 @@ pub(crate) struct SmallPower {
 }
 
 /// From the cheapest on.
-pub(crate) const SMALL_POWERS: [SmallPower; 3] = [
+pub(crate) const SMALL_POWERS: [SmallPower; 6] = [
+    SmallPower {
+        largest: 1.0 / 320.0,
+        poly: &[0.009_618_130_611_879_602, 0.055_504_121_685_875_73, 0.240_226_506_959_098_9, 0.693_147_180_559_929_4],
+    },
+    SmallPower {
+        largest: 1.0 / 80.0,
+        poly: &[
+            0.001_333_358_793_695_521_6,
+            0.009_618_159_192_689_107,
+            0.055_504_108_664_705_21,
+            0.240_226_506_957_925_52,
+            std::f64::consts::LN_2,
+        ],
+    },
     SmallPower {
         largest: 1.0 / 32.0,
         poly: &[
@@ -114,16 +127,28 @@ pub(crate) const SMALL_POWERS: [SmallPower; 3] = [
         ],
     },
     SmallPower {
-        largest: 0.125,
+        largest: 1.0 / 12.0,
         poly: &[
-            1.321_769_162_243_582_3e-6,
-            1.525_591_475_442_223_8e-5,
-            0.000_154_035_301_780_607_51,
-            0.001_333_355_783_577_975,
-            0.009_618_129_107_635_206,
-            0.055_504_108_664_918_66,
-            0.240_226_506_959_100_72,
+            1.525_397_077_113_293_3e-5,
+            0.000_154_051_365_165_498_2,
+            0.001_333_355_810_347_771,
+            0.009_618_129_051_859_537,
+            0.055_504_108_664_825_31,
+            0.240_226_506_959_149_13,
             std::f64::consts::LN_2,
+        ],
+    },
+    SmallPower {
+        largest: 1.0 / 7.0,
+        poly: &[
+            1.321_836_664_003_616_2e-6,
+            1.525_688_863_409_020_1e-5,
+            0.000_154_035_300_260_422_22,
+            0.001_333_355_761_645_555_7,
+            0.009_618_129_107_643_47,
+            0.055_504_108_665_037_896,
+            0.240_226_506_959_100_7,
+            0.693_147_180_559_945_2,
         ],
     },
     SmallPower {
@@ -312,6 +337,9 @@ mod tests {
             check::<0>(isa);
             check::<1>(isa);
             check::<2>(isa);
+            check::<3>(isa);
+            check::<4>(isa);
+            check::<5>(isa);
         }
     }
 

@@ -23,6 +23,8 @@ pub(super) struct Fill<'a> {
     /// s² Π_q √(ℓ_q²/c_q), a vector.
     pub peak: &'a [f64; PAD],
     pub psi1: *mut f64,
+    /// The largest Σ_q C_q o_iq² so far, lane by lane, where 2^γ' is wanted: no y is larger.
+    pub largest: *mut f64,
 }
 
 impl Fill<'_> {
@@ -59,7 +61,7 @@ impl Fill<'_> {
         let Self { walk, w, gamma, .. } = *self;
         // SAFETY: passed on to the caller.
         unsafe {
-            let (sums, _) = self.of::<L, 1, D, false, R>(w.columns, walk.m, at);
+            let (sums, _, _) = self.of::<L, 1, D, false, R>(w.columns, walk.m, at);
             for (k, sum) in sums.into_iter().enumerate() {
                 L::store(gamma.columns.add((at + k) * L::N), sum);
             }
@@ -72,27 +74,36 @@ impl Fill<'_> {
         let Self { walk, w, gamma, .. } = *self;
         // SAFETY: passed on to the caller.
         unsafe {
-            let (sums, exponents) = self.of::<L, S, D, P, R>(w.rows, walk.rows(), at);
+            let (sums, squares, exponents) = self.of::<L, S, D, P, R>(w.rows, walk.rows(), at);
+            if P {
+                let mut largest = L::load(self.largest);
+                for square in squares {
+                    largest = L::max(largest, square);
+                }
+                L::store(self.largest, largest);
+            }
             let peak = L::load(self.peak.as_ptr());
             for (k, (sum, exponent)) in sums.into_iter().zip(exponents).enumerate() {
-                L::store(gamma.rows.add((at + k) * L::N), if P { L::exp2_inside(sum) } else { sum });
+                let sum = if P { L::exp2_inside(L::neg_mul_add(L::splat(0.5), squares[k], sum)) } else { sum };
+                L::store(gamma.rows.add((at + k) * L::N), sum);
                 L::store(self.psi1.add((at + k) * L::N), L::mul(peak, L::exp2(exponent)));
             }
         }
     }
 
-    /// Writes w of R vectors; returns γ, or γ' if P, and −Σ_q (z_q − m_q)² log₂e/(2c_q) of each.
+    /// Writes w of R vectors; returns γ, or if P γ' + ½ Σ_q C_q o_q² and Σ_q C_q o_q², and −Σ_q (z_q − m_q)² log₂e/(2c_q) of each.
     #[inline(always)]
     unsafe fn of<L: Lanes, const S: usize, const D: usize, const P: bool, const R: usize>(
         &self,
         out: *mut f64,
         len: usize,
         at: usize,
-    ) -> ([L::V; R], [L::V; R]) {
+    ) -> ([L::V; R], [L::V; R], [L::V; R]) {
         // SAFETY: passed on to the caller.
         unsafe {
             let log_signal = if P { self.log_signal.unwrap_or(0.0) } else { 0.0 };
-            let (mut gamma, mut exponent) = ([L::splat(log_signal); R], [L::splat(0.0); R]);
+            let (mut gamma, mut squares, mut exponent) =
+                ([L::splat(log_signal); R], [L::splat(0.0); R], [L::splat(0.0); R]);
             for q in 0..if D > 0 { D } else { self.widths.len() } {
                 let width = self.widths.get_unchecked(q);
                 let (mean, of_offset) = (L::load(width.mean.as_ptr()), L::load(width.of_offset.as_ptr()));
@@ -106,12 +117,12 @@ impl Fill<'_> {
                     gamma[k] = L::neg_mul_add(if P { w } else { half }, w, gamma[k]);
                     if P {
                         let o = L::spread(self.offsets.add(place + k * S), S);
-                        gamma[k] = L::neg_mul_add(L::mul(L::mul(o, of_offset), L::splat(0.5)), o, gamma[k]);
+                        squares[k] = L::mul_add(L::mul(o, of_offset), o, squares[k]);
                     }
                     exponent[k] = L::neg_mul_add(of_psi1, of_psi1, exponent[k]);
                 }
             }
-            (gamma, exponent)
+            (gamma, squares, exponent)
         }
     }
 }
@@ -261,14 +272,10 @@ impl Exponentials<'_> {
             match (self.exponents, self.dim) {
                 (Exponents::Guarded, 2) => self.sweep::<L, S, 2, true>(),
                 (Exponents::Inside, 2) => self.sweep::<L, S, 2, false>(),
-                (Exponents::Powers(0), 2) => self.powers::<L, 2, 0>(),
-                (Exponents::Powers(1), 2) => self.powers::<L, 2, 1>(),
-                (Exponents::Powers(_), 2) => self.powers::<L, 2, 2>(),
+                (Exponents::Powers(polynomial), 2) => self.powers::<L, 2>(polynomial),
                 (Exponents::Guarded, _) => self.sweep::<L, S, 0, true>(),
                 (Exponents::Inside, _) => self.sweep::<L, S, 0, false>(),
-                (Exponents::Powers(0), _) => self.powers::<L, 0, 0>(),
-                (Exponents::Powers(1), _) => self.powers::<L, 0, 1>(),
-                (Exponents::Powers(_), _) => self.powers::<L, 0, 2>(),
+                (Exponents::Powers(polynomial), _) => self.powers::<L, 0>(polynomial),
             }
         }
     }

@@ -67,6 +67,9 @@ pub(super) struct Pack {
     pub exponents: Exponents,
 }
 
+/// The dearest polynomial of [`SMALL_POWERS`].
+const LAST_POWERS: usize = SMALL_POWERS.len() - 1;
+
 /// How the exponents of Ψ₂ of a pack are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exponents {
@@ -76,6 +79,18 @@ pub(super) enum Exponents {
     Inside,
     /// As `powers.rs` says, by one of the polynomials of [`SMALL_POWERS`].
     Powers(usize),
+}
+
+impl Exponents {
+    /// The same where no y of a pack is beyond `largest`: powers by the cheapest polynomial that serves.
+    pub fn within(self, largest: f64) -> Self {
+        match self {
+            Exponents::Powers(_) => {
+                Exponents::Powers(SMALL_POWERS.iter().position(|p| largest <= p.largest).unwrap_or(LAST_POWERS))
+            }
+            Exponents::Guarded | Exponents::Inside => self,
+        }
+    }
 }
 
 /// Widths and factors of the points of a pack, lane by lane.
@@ -159,12 +174,10 @@ impl Job for Shape<'_> {
         (*peak1, *peak2) = (first_peak, second_peak);
         // So that NaN counts as vanishing; of all lanes, since a loop that may end early is none for vectors.
         let is_inside = far.iter().fold(true, |all, far| all & (least - far >= MIN_POWER));
-        let are_within = |bound: f64| largest.iter().fold(true, |all, y| all & (*y <= bound));
+        let are_small = largest.iter().fold(true, |all, y| all & (*y <= SMALL_POWERS[LAST_POWERS].largest));
         *exponents = match is_inside {
             false => Exponents::Guarded,
-            true if allow_powers && are_within(SMALL_POWERS[0].largest) => Exponents::Powers(0),
-            true if allow_powers && are_within(SMALL_POWERS[1].largest) => Exponents::Powers(1),
-            true if allow_powers && are_within(SMALL_POWERS[2].largest) => Exponents::Powers(2),
+            true if allow_powers && are_small => Exponents::Powers(LAST_POWERS),
             true => Exponents::Inside,
         };
     }

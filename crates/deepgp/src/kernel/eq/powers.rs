@@ -20,9 +20,25 @@ struct Rows<L: Lanes, const D: usize> {
 }
 
 impl Exponentials<'_> {
-    /// For D dimensions, or any number if D is 0, and powers by polynomial number P; where S = 1. `gamma` has 2^γ'.
+    /// For D dimensions, or any number if D is 0, by a polynomial of [`SMALL_POWERS`](crate::simd::SMALL_POWERS); where S = 1. `gamma` has 2^γ'.
     #[inline(always)]
-    pub(super) unsafe fn powers<L: Lanes, const D: usize, const P: usize>(&mut self) -> usize {
+    pub(super) unsafe fn powers<L: Lanes, const D: usize>(&mut self, polynomial: usize) -> usize {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match polynomial {
+                0 => self.powers_by::<L, D, 0>(),
+                1 => self.powers_by::<L, D, 1>(),
+                2 => self.powers_by::<L, D, 2>(),
+                3 => self.powers_by::<L, D, 3>(),
+                4 => self.powers_by::<L, D, 4>(),
+                _ => self.powers_by::<L, D, 5>(),
+            }
+        }
+    }
+
+    /// The same by polynomial number P.
+    #[inline(always)]
+    unsafe fn powers_by<L: Lanes, const D: usize, const P: usize>(&mut self) -> usize {
         let (m, mut out) = (self.walk.m, self.out);
         for first in self.rows.clone().step_by(ROWS) {
             // SAFETY: passed on to the caller.
