@@ -61,7 +61,7 @@ impl Fill<'_> {
         let Self { walk, w, gamma, .. } = *self;
         // SAFETY: passed on to the caller.
         unsafe {
-            let (sums, _, _) = self.of::<L, 1, D, false, R>(w.columns, walk.m, at);
+            let [sums, _, _] = self.of::<L, 1, D, false, R>(w.columns, walk.m, at);
             for (k, sum) in sums.into_iter().enumerate() {
                 L::store(gamma.columns.add((at + k) * L::N), sum);
             }
@@ -74,7 +74,7 @@ impl Fill<'_> {
         let Self { walk, w, gamma, .. } = *self;
         // SAFETY: passed on to the caller.
         unsafe {
-            let (sums, squares, exponents) = self.of::<L, S, D, P, R>(w.rows, walk.rows(), at);
+            let [sums, squares, exponents] = self.of::<L, S, D, P, R>(w.rows, walk.rows(), at);
             if P {
                 let mut largest = L::load(self.largest);
                 for square in squares {
@@ -98,7 +98,7 @@ impl Fill<'_> {
         out: *mut f64,
         len: usize,
         at: usize,
-    ) -> ([L::V; R], [L::V; R], [L::V; R]) {
+    ) -> [[L::V; R]; 3] {
         // SAFETY: passed on to the caller.
         unsafe {
             let log_signal = if P { self.log_signal.unwrap_or(0.0) } else { 0.0 };
@@ -122,7 +122,7 @@ impl Fill<'_> {
                     exponent[k] = L::neg_mul_add(of_psi1, of_psi1, exponent[k]);
                 }
             }
-            (gamma, squares, exponent)
+            [gamma, squares, exponent]
         }
     }
 }
