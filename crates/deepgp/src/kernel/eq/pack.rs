@@ -63,21 +63,21 @@ pub(super) struct Pack {
     /// s² Π_q √(ℓ_q²/c_q) and Π_q √(ℓ_q²/e_q), the factors of ψ₁ and Ψ₂.
     pub peak1: [f64; PAD],
     pub peak2: [f64; PAD],
-    /// How exponents of Ψ₂ are made.
+    /// How Ψ₂ is made.
     pub exponents: Exponents,
 }
 
 /// The dearest polynomial of [`SMALL_POWERS`].
 const LAST_POWERS: usize = SMALL_POWERS.len() - 1;
 
-/// How the exponents of Ψ₂ of a pack are made.
+/// How Ψ₂ of a pack is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exponents {
-    /// T_ij + γ_i + γ_j − Σ_q w_iq w_jq, with a look at what vanishes.
+    /// Of exponents T_ij + γ_i + γ_j − Σ_q w_iq w_jq, with a look at what vanishes.
     Guarded,
-    /// The same where nothing vanishes.
+    /// The same where nothing does.
     Inside,
-    /// As `powers.rs` says, by one of the polynomials of [`SMALL_POWERS`].
+    /// Of powers, as `powers.rs` says, the small one by this polynomial of [`SMALL_POWERS`].
     Powers(usize),
 }
 

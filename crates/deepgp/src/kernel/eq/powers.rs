@@ -1,4 +1,5 @@
-//! The vector code of `sweep.rs` for Ψ₂ of points whose inputs are nearly known: products of powers, nearly all of them made once a row.
+//! The vector code of `sweep.rs` for Ψ₂ of inputs that are nearly known: products of three powers, of which only a small one belongs to
+//! the pair.
 //!
 //! With the inducing inputs as seen from the middle of all of them, o = z − (z⁻ + z⁺)/2, and C_q = 2 v_q κ_q²/ℓ_q²,
 //!
