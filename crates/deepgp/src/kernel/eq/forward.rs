@@ -113,8 +113,7 @@ impl Fill<'_> {
                     let d = L::sub(L::spread(self.points.add(place + k * S), S), mean);
                     let (w, of_psi1) = (L::mul(d, kappa), L::mul(d, kappa_c));
                     L::store(out.add((q * len + at + k) * L::N), w);
-                    let half = L::mul(w, L::splat(0.5));
-                    gamma[k] = L::neg_mul_add(if P { w } else { half }, w, gamma[k]);
+                    gamma[k] = L::neg_mul_add(if P { w } else { L::mul(w, L::splat(0.5)) }, w, gamma[k]);
                     if P {
                         let o = L::spread(self.offsets.add(place + k * S), S);
                         squares[k] = L::mul_add(L::mul(o, of_offset), o, squares[k]);
