@@ -225,7 +225,7 @@ pub(crate) unsafe fn run_on<J: Job>(isa: Isa, job: J) -> J::Output {
             Isa::Avx512 => avx512::run(&job),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::run(&job),
-            _ => ManuallyDrop::into_inner(job).run::<portable::Portable>(),
+            _ => portable::run(&job),
         }
     }
 }

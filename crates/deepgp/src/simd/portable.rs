@@ -1,11 +1,22 @@
 //! Plain Rust on arrays of four numbers: the reference, and what other processors run.
 
-use super::Lanes;
 use super::exp::{LN2_HI, LN2_LO, MAGIC, MAX_ARGUMENT, MAX_POWER, MIN_ARGUMENT, MIN_POWER, POLY, POLY_2};
+use super::{Job, Lanes};
+use std::mem::ManuallyDrop;
 
 /// Four lanes as an array.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Portable;
+
+/// Runs a job in plain Rust: out of line as for other instruction sets, or every caller would have its code once more.
+///
+/// # Safety
+/// What the job says of its own pointers must hold. The job is taken out of its place: nobody may use it again.
+#[inline(never)]
+pub(super) unsafe fn run<J: Job>(job: &ManuallyDrop<J>) -> J::Output {
+    // SAFETY: passed on to the caller.
+    unsafe { std::ptr::read(&raw const **job).run::<Portable>() }
+}
 
 /// a · b + c, fused where the processor does that in one instruction.
 #[inline(always)]
