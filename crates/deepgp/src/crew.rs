@@ -1,14 +1,15 @@
 //! Threads that share short jobs and stay awake between them.
 //!
 //! A training step takes a millisecond or less, and to wake a sleeping thread can take half of that. A worker therefore looks out for
-//! the next job for a while before it lies down, and the caller works along.
+//! the next job for a while before it lies down, and the caller works along. Of as many pieces every thread gets the same ones in
+//! every job, as long as it keeps up, since what it worked on the last time is in its cache.
 
 use crate::error::{Error, Result};
 use std::any::Any;
 use std::hint::spin_loop;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -28,12 +29,12 @@ pub struct Crew {
     workers: Vec<JoinHandle<()>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
     /// Jobs given out so far: a change is the signal to begin.
     jobs: AtomicUsize,
-    /// The next piece that nobody has taken.
-    next: AtomicUsize,
+    /// Each thread's own pieces that nobody has taken.
+    own: Box<[Pieces]>,
     /// Workers that have joined the job and are not done with it yet; they join under the lock.
     busy: AtomicUsize,
     stop: AtomicBool,
@@ -41,12 +42,33 @@ struct Shared {
     wake: Condvar,
 }
 
+/// Pieces of one thread, from one number up to another: it takes them from the front, and others from the back.
+#[derive(Debug, Default)]
+struct Pieces(AtomicU64);
+
+impl Pieces {
+    fn set(&self, start: usize, end: usize) {
+        debug_assert!(start <= end && end <= u32::MAX as usize);
+        self.0.store((start as u64) << 32 | end as u64, Ordering::Relaxed);
+    }
+
+    /// Takes one end, if anything is left.
+    fn take(&self, from_front: bool) -> Option<usize> {
+        let ends = |both: u64| (both >> 32, both & u64::from(u32::MAX));
+        let less_one = |both: u64| {
+            let (start, end) = ends(both);
+            (start < end).then(|| if from_front { both + (1 << 32) } else { both - 1 })
+        };
+        let (start, end) = ends(self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less_one).ok()?);
+        Some(if from_front { start } else { end - 1 } as usize)
+    }
+}
+
 /// What is being worked on.
 #[derive(Default)]
 struct Job {
     /// Erased lifetime: it is there only while [`Crew::run`] lasts, which waits for workers that have it.
     work: Option<&'static Work<'static>>,
-    pieces: usize,
     /// Workers that have lain down.
     asleep: usize,
     /// What a worker panicked with.
@@ -55,7 +77,7 @@ struct Job {
 
 impl std::fmt::Debug for Job {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Job").field("pieces", &self.pieces).finish_non_exhaustive()
+        f.debug_struct("Job").field("asleep", &self.asleep).finish_non_exhaustive()
     }
 }
 
@@ -64,15 +86,31 @@ impl Shared {
         self.job.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes pieces until none is left.
-    fn take_pieces(&self, thread: usize, work: &Work<'_>, pieces: usize) {
-        loop {
-            let piece = self.next.fetch_add(1, Ordering::Relaxed);
-            if piece >= pieces {
-                return;
-            }
-            work(thread, piece);
+    /// For as many threads.
+    fn new(threads: usize) -> Self {
+        Self {
+            jobs: AtomicUsize::new(0),
+            own: (0..threads).map(|_| Pieces::default()).collect(),
+            busy: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            job: Mutex::default(),
+            wake: Condvar::new(),
         }
+    }
+
+    /// Takes pieces, its own first, until none is left.
+    fn take_pieces(&self, thread: usize, work: &Work<'_>) {
+        let (before, from_here) = self.own.split_at(thread);
+        for (t, pieces) in from_here.iter().chain(before).enumerate() {
+            while let Some(piece) = pieces.take(t == 0) {
+                work(thread, piece);
+            }
+        }
+    }
+
+    /// Leaves nothing to take: nobody need go on with a job that is lost.
+    fn drop_pieces(&self) {
+        self.own.iter().for_each(|pieces| pieces.set(0, 0));
     }
 
     /// Waits for a job that is not the one seen last; nothing when the crew is dismissed.
@@ -114,17 +152,13 @@ impl Shared {
         while let Some(jobs) = self.await_job(seen) {
             seen = jobs;
             // Who comes too late finds no work: nobody has waited for it.
-            let job = {
+            let work = {
                 let job = self.lock();
-                job.work.map(|work| {
-                    self.busy.fetch_add(1, Ordering::Relaxed);
-                    (work, job.pieces)
-                })
+                job.work.inspect(|_| _ = self.busy.fetch_add(1, Ordering::Relaxed))
             };
-            let Some((work, pieces)) = job else { continue };
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.take_pieces(thread, work, pieces))) {
-                // Nobody need go on with a job that is lost.
-                self.next.store(pieces, Ordering::Relaxed);
+            let Some(work) = work else { continue };
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.take_pieces(thread, work))) {
+                self.drop_pieces();
                 self.lock().panic = Some(panic);
             }
             self.busy.fetch_sub(1, Ordering::Release);
@@ -135,7 +169,7 @@ impl Shared {
 impl Crew {
     /// As many threads as asked for, or as the system grants, the caller's included.
     pub fn new(threads: usize) -> Self {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared::new(threads.max(1)));
         let worker = |thread: usize| {
             let shared = Arc::clone(&shared);
             let name = format!("deepgp-{thread}");
@@ -150,8 +184,9 @@ impl Crew {
         1 + self.workers.len()
     }
 
-    /// Does all pieces, each once, on whichever thread takes it; returns when all are done. `work` gets the number of the thread,
-    /// below [`Crew::threads`] and never in use twice at a time, and that of the piece.
+    /// Does all pieces, each once; returns when all are done. A thread does those of its own share one after the other, and then
+    /// takes what others have left, from its end. `work` gets the number of the thread, below [`Crew::threads`] and never in use
+    /// twice at a time, and that of the piece.
     ///
     /// # Panics
     /// If `work` does, on any thread.
@@ -162,8 +197,11 @@ impl Crew {
         let erased: &'static Work<'static> = unsafe { std::mem::transmute::<&Work<'_>, &'static Work<'static>>(work) };
         let asleep = {
             let mut job = shared.lock();
-            (job.work, job.pieces, job.panic) = (Some(erased), pieces, None);
-            shared.next.store(0, Ordering::Relaxed);
+            (job.work, job.panic) = (Some(erased), None);
+            let threads = self.threads();
+            for (t, own) in shared.own[..threads].iter().enumerate() {
+                own.set(t * pieces / threads, (t + 1) * pieces / threads);
+            }
             shared.jobs.fetch_add(1, Ordering::Release);
             job.asleep
         };
@@ -171,7 +209,7 @@ impl Crew {
             shared.wake.notify_all();
         }
         let all = AllDone(shared);
-        shared.take_pieces(0, work, pieces);
+        shared.take_pieces(0, work);
         drop(all);
         let panic = shared.lock().panic.take();
         if let Some(panic) = panic {
@@ -276,9 +314,8 @@ struct AllDone<'a>(&'a Shared);
 
 impl Drop for AllDone<'_> {
     fn drop(&mut self) {
-        // If this thread panics, nobody need go on.
         if std::thread::panicking() {
-            self.0.next.store(usize::MAX / 2, Ordering::Relaxed);
+            self.0.drop_pieces();
         }
         self.0.lock().work = None;
         let mut looks = 0_usize;

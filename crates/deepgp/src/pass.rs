@@ -13,7 +13,6 @@ use crate::network::DeepGp;
 use crate::param::Parameters;
 use crate::simd::{PAD, prefetch};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Most points in a block.
@@ -282,24 +281,15 @@ impl Pass<'_> {
             let (half, k) = if s < middle { (&halves[0], s) } else { (&halves[1], s - middle) };
             half.lock().unwrap_or_else(PoisonError::into_inner).take(k, sums);
         };
-        let mut crew = crew.as_mut().filter(|_| used > 1);
-        match &mut crew {
-            Some(crew) => {
-                // A thread begins with slots of its own, one after the other, and then takes what others have left.
-                let (threads, taken) = (crew.threads(), [const { AtomicBool::new(false) }; SLOTS]);
-                crew.run(threads, &|thread, _| {
-                    let own = thread * used / threads..(thread + 1) * used / threads;
-                    let free = |s: &usize| !taken[*s].swap(true, Ordering::Relaxed);
-                    own.chain((0..used).rev()).filter(free).for_each(|s| work(thread, s));
-                });
-            }
+        match crew {
+            Some(crew) => crew.run(used, &work),
             None => (0..used).for_each(|s| work(0, s)),
         }
         let [first, second] = halves.each_mut().map(|half| &mut alone(half).total);
         std::mem::swap(sums, first);
         if used > middle {
             sums.add_numbers(second);
-            each(crew, lent(&mut sums.layers), |l, mine| mine.add(&second.layers[l]));
+            each(crew.as_mut(), lent(&mut sums.layers), |l, mine| mine.add(&second.layers[l]));
         }
     }
 

@@ -5,7 +5,7 @@
 //! R̄ = 2 R Λ̄ (upper triangle)
 //! ```
 
-use super::{Batch, Event, Inference, State, Step, Workspace, all_moments, energy, floor_events};
+use super::{Batch, Event, Inference, Settings, State, Step, Workspace, all_moments, energy, floor_events};
 use crate::error::Result;
 use crate::gauss::{Factor, MomentsBar};
 use crate::layer::Wanted;
@@ -116,7 +116,7 @@ pub(super) fn step(
     ws: &mut Workspace,
 ) -> Result<Step> {
     let EnergyGradient { energy, model: mut gradient, factors, events } =
-        sep_energy(inference.settings.alpha, model, state.factors(), batch, ws)?;
+        sep_energy(inference, model, state.factors(), batch, ws)?;
     for (roots, bars) in state.roots.iter().zip(&factors) {
         for (root, bar) in roots.iter().zip(bars) {
             root.adjoint(&bar.precision, &mut gradient);
@@ -126,22 +126,23 @@ pub(super) fn step(
     Ok(Step { energy, gradient, events })
 }
 
-/// The SEP energy and its gradient in the model's free parameters and in each (Λ, η); `ws` holds the network's K_zz.
+/// The SEP energy and its gradient in the model's free parameters and in each (Λ, η).
 ///
 /// ```text
 /// E = (N/α − 1) φ(q) − (N/α) φ(cavity) − N/(αB) Σ log Z_n
 /// ```
 pub(super) fn sep_energy(
-    alpha: f64,
+    inference: &Inference,
     model: &DeepGp,
     factors: &[Vec<Factor>],
     batch: Batch<'_>,
     ws: &mut Workspace,
 ) -> Result<EnergyGradient> {
+    let Settings { alpha, jitter, .. } = inference.settings;
     let n_data = batch.n_data as f64;
     let (weight, share) = (batch.weight(alpha), 1.0 - alpha / n_data);
     let posterior = all_moments(factors, 1.0)?;
-    ws.project(factors, share, None)?;
+    ws.prepare((model, jitter), (factors, share), None)?;
     ws.visit_batch(model, alpha, Wanted::Gradient, batch);
 
     let Workspace { cavity, backs, sums, .. } = &mut *ws;

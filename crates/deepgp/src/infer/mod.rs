@@ -185,7 +185,6 @@ impl Inference {
         ws.check(model, state.factors(), batch)?;
         state.check(self.settings.engine, batch.n_data)?;
         pass::fetch_block(batch.x, batch.y, batch.rows, 0);
-        ws.context.refill(model, self.settings.jitter, ws.pass.crew())?;
         let mut step = match self.settings.engine {
             Engine::Sep(site) => sep::step(self, site, model, state, batch, ws)?,
             Engine::Ep | Engine::Adf => points::step(self, model, state, batch, ws)?,
@@ -207,7 +206,6 @@ impl Inference {
         ws: &mut Workspace,
     ) -> Result<EnergyGradient> {
         ws.check(model, factors, batch)?;
-        ws.context.refill(model, self.settings.jitter, ws.pass.crew())?;
-        joint::sep_energy(self.settings.alpha, model, factors, batch, ws)
+        joint::sep_energy(self, model, factors, batch, ws)
     }
 }

@@ -22,6 +22,7 @@ pub(super) fn step(
     ws: &mut Workspace,
 ) -> Result<Step> {
     let settings = inference.settings;
+    ws.context.refill(model, settings.jitter)?;
     let (alpha, per_point) = (settings.alpha, settings.engine == Engine::Ep);
     let rho = state.damping.current();
     let before =
@@ -59,6 +60,7 @@ pub(super) fn step(
     // Points without a proper cavity are left out of the average, not counted as zero.
     let weight = batch.n_data as f64 / (alpha * used.max(1) as f64);
     let energy = energy::energy(if per_point { phi_before } else { 0.0 }, batch_sum, weight);
+    ws.end_visits(model);
     let gradient = ws.free_gradient(model, -weight);
     let mut step = Step { energy, gradient, events };
     if step.is_finite() {

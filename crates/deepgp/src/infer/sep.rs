@@ -6,7 +6,7 @@
 //! Reference: Bui et al. (2015), section 3, with (Λ_n, η_n) from [`super::site`].
 
 use super::damping::{admitted, damped};
-use super::{Batch, Event, Inference, Site, State, Step, Workspace, energy, floor_events, site};
+use super::{Batch, Event, Inference, Settings, Site, State, Step, Workspace, energy, floor_events, site};
 use crate::error::Result;
 use crate::gauss::Factor;
 use crate::layer::Wanted;
@@ -21,11 +21,11 @@ pub(super) fn step(
     batch: Batch<'_>,
     ws: &mut Workspace,
 ) -> Result<Step> {
-    let alpha = inference.settings.alpha;
+    let Settings { alpha, jitter, .. } = inference.settings;
     let (n_data, weight) = (batch.n_data as f64, batch.weight(alpha));
     let phi = state.log_partition(&mut ws.root)?;
     let sites = (kind == Site::FirstOrder).then_some(batch.rows.len());
-    ws.project(state.factors(), 1.0 - alpha / n_data, sites)?;
+    ws.prepare((model, jitter), (state.factors(), 1.0 - alpha / n_data), sites)?;
 
     let mut events = Vec::new();
     match kind {
@@ -101,4 +101,5 @@ fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace,
             }
         }
     }
+    ws.end_visits(model);
 }

@@ -1,7 +1,7 @@
 //! The working memory of steps, and what a step computes in it before any engine acts.
 
 use super::{Batch, Event, Step, damping};
-use crate::crew::{Crew, each, lent, try_each};
+use crate::crew::{each, lent, try_each};
 use crate::error::{Error, Result};
 use crate::gauss::{self, Factor, Moments};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack, Wanted};
@@ -25,7 +25,7 @@ pub struct Workspace {
     pub(super) sums: Sums,
     /// Sums of a single point.
     pub(super) own: Sums,
-    /// Φ = LᵀL̄ per layer.
+    /// Σ Φ = Σ LᵀL̄ per layer over points visited one by one.
     pub(super) phi: Vec<Mat>,
     pub(super) inducing_scratch: Vec<InducingScratch>,
     /// Sites of the batch, per layer and output.
@@ -105,19 +105,26 @@ impl Workspace {
         }
     }
 
-    /// Makes `cavity` and `projections` those of prior × factorˢ, for anything or for [`Workspace::visit_batch`] alone, with first-order sites of
-    /// so many points. For these the layers above the first do without the covariances of their cavities, and where points are few the first
-    /// does so too.
-    pub(super) fn project(&mut self, factors: &[Vec<Factor>], share: f64, sites: Option<usize>) -> Result<()> {
+    /// All that a pass needs: `context` for the model, `cavity` and `projections` of prior × factorˢ, for anything or for
+    /// [`Workspace::visit_batch`] alone, with first-order sites of so many points. For these the layers above the first do without the
+    /// covariances of their cavities, and where points are few the first does so too.
+    pub(super) fn prepare(
+        &mut self,
+        (model, jitter): (&DeepGp, Jitter),
+        (factors, share): (&[Vec<Factor>], f64),
+        sites: Option<usize>,
+    ) -> Result<()> {
         let Self { context, cavity, is_factored, projections, pass, .. } = self;
-        *is_factored = sites.is_some_and(|points| points <= FEW * context.inducing[0].kzz.rows());
-        try_each(pass.crew(), (lent(cavity), lent(projections)), |l, (cavity, projection)| {
+        *is_factored = sites.is_some_and(|points| points <= FEW * model.layers()[0].n_inducing());
+        let memory = ((lent(context.sized(model)), lent(cavity)), lent(projections));
+        try_each(pass.crew(), memory, |l, ((inducing, cavity), projection)| {
+            let inputs = Inputs::of(l);
+            inducing.refill(&model.layers()[l], inputs, jitter).map_err(|e| e.in_layer(l))?;
             let is_factored = if l == 0 { *is_factored } else { sites.is_some() };
             for (d, (factor, q)) in factors[l].iter().zip(cavity.iter_mut()).enumerate() {
                 let refilled = if is_factored { q.refill_factored(factor, share) } else { q.refill(factor, share) };
                 refilled.map_err(|e| e.in_output(d).in_layer(l))?;
             }
-            let (inducing, inputs) = (&context.inducing[l], Inputs::of(l));
             match is_factored {
                 true => projection.refill_factored(inducing, inputs, cavity),
                 false => projection.refill(inducing, inputs, cavity),
@@ -126,10 +133,12 @@ impl Workspace {
         })
     }
 
-    /// Passes a batch through the projections of `cavity`: sums over its points go to `sums` and `phi`, the derivatives in the
-    /// cavities' moments to `backs`. Where sites are wanted, the projections must have been made for them.
+    /// Passes a batch through the projections of `cavity`: sums over its points go to `sums`, the derivatives in the cavities'
+    /// moments to `backs`, those in the layers' parameters to `gradient`. Where sites are wanted, the projections must have been
+    /// made for them.
     pub(super) fn visit_batch(&mut self, model: &DeepGp, alpha: f64, wanted: Wanted, batch: Batch<'_>) {
-        let Self { context, cavity, is_factored, projections, backs, pass, sums, phi, .. } = self;
+        let Self { context, cavity, is_factored, projections, backs, pass, sums, inducing_scratch, gradient, .. } =
+            self;
         let first = is_factored.then_some(&cavity[0][..]);
         Pass { model, inducing: &context.inducing, projections, alpha, wanted }.run_factored(
             first,
@@ -138,11 +147,12 @@ impl Workspace {
             pass,
             sums,
         );
-        let memory = ((lent(&mut sums.layers), lent(backs)), lent(phi));
-        each(pass.crew(), memory, |l, ((sums, back), phi)| {
-            let q = (wanted == Wanted::Sites).then_some(&cavity[l][..]);
-            projections[l].adjoint_solving(q, &context.inducing[l], sums, back);
-            std::mem::swap(phi, &mut back.phi);
+        let memory = ((lent(&mut sums.layers), lent(backs)), (lent(inducing_scratch), lent(&mut gradient.layers)));
+        each(pass.crew(), memory, |l, ((sums, back), (scratch, grad))| {
+            let (inducing, q) = (&context.inducing[l], (wanted == Wanted::Sites).then_some(&cavity[l][..]));
+            projections[l].adjoint_solving(q, inducing, sums, back);
+            grad.clear();
+            inducing.adjoint(&model.layers()[l], &mut back.phi, sums, scratch, grad);
         });
     }
 
@@ -165,14 +175,18 @@ impl Workspace {
         own.log_z
     }
 
-    /// From Φ and the sums over points to ∂energy/∂(free parameters), where energy = `scale` · Σ log Z.
-    pub(super) fn free_gradient(&mut self, model: &DeepGp, scale: f64) -> Vec<f64> {
-        let Self { context, pass, sums, phi, inducing_scratch, gradient, free, .. } = self;
-        let memory = ((lent(&mut gradient.layers), lent(phi)), lent(inducing_scratch));
-        each(pass.crew(), memory, |l, ((grad, phi), scratch)| {
+    /// From the sums over points visited one by one, and their Φ, to `gradient`.
+    pub(super) fn end_visits(&mut self, model: &DeepGp) {
+        let Self { context, sums, phi, inducing_scratch, gradient, .. } = self;
+        for (l, (layer, grad)) in model.layers().iter().zip(&mut gradient.layers).enumerate() {
             grad.clear();
-            context.inducing[l].adjoint(&model.layers()[l], phi, &sums.layers[l], scratch, grad);
-        });
+            context.inducing[l].adjoint(layer, &mut phi[l], &sums.layers[l], &mut inducing_scratch[l], grad);
+        }
+    }
+
+    /// From `gradient` and the sums over points to ∂energy/∂(free parameters), where energy = `scale` · Σ log Z.
+    pub(super) fn free_gradient(&mut self, model: &DeepGp, scale: f64) -> Vec<f64> {
+        let Self { sums, gradient, free, .. } = self;
         gradient.likelihood.clone_from(&sums.likelihood);
         let mut out = std::mem::take(free);
         gradient.free_into(model, scale, &mut out);
@@ -181,12 +195,11 @@ impl Workspace {
 
     /// Undoes the exchanges of memory that a step by first-order sites made, so that the next one works where this one did.
     pub(super) fn give_back(&mut self) {
-        let Self { backs, sums, phi, sites, .. } = self;
+        let Self { backs, sums, sites, .. } = self;
         for (l, (back, sites)) in backs.iter_mut().zip(sites).enumerate() {
             for (site, p) in sites.iter_mut().zip(&mut back.curvature) {
                 std::mem::swap(&mut site.precision, p);
             }
-            std::mem::swap(&mut phi[l], &mut back.phi);
             back.give_back(&mut sums.layers[l]);
         }
     }
@@ -206,15 +219,21 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(model: &DeepGp, jitter: Jitter) -> Result<Self> {
         let mut out = Self::default();
-        out.refill(model, jitter, None)?;
+        out.refill(model, jitter)?;
         Ok(out)
     }
 
-    pub(super) fn refill(&mut self, model: &DeepGp, jitter: Jitter, crew: Option<&mut Crew>) -> Result<()> {
-        self.inducing.resize_with(model.layers().len(), Inducing::default);
-        try_each(crew, lent(&mut self.inducing), |l, inducing| {
-            inducing.refill(&model.layers()[l], Inputs::of(l), jitter).map_err(|e| e.in_layer(l))
+    pub(super) fn refill(&mut self, model: &DeepGp, jitter: Jitter) -> Result<()> {
+        let layers = model.layers().iter().zip(self.sized(model)).enumerate();
+        layers.into_iter().try_for_each(|(l, (layer, inducing))| {
+            inducing.refill(layer, Inputs::of(l), jitter).map_err(|e| e.in_layer(l))
         })
+    }
+
+    /// Memory for as many layers as the model has.
+    fn sized(&mut self, model: &DeepGp) -> &mut [Inducing] {
+        self.inducing.resize_with(model.layers().len(), Inducing::default);
+        &mut self.inducing
     }
 
     /// Events for factors that needed more jitter than was configured.
