@@ -10,7 +10,7 @@ use crate::gauss::{Moments, MomentsBar};
 use crate::kernel::row_len;
 use crate::linalg::product::{Left, Part, halve_lower, product};
 use crate::linalg::transpose::{add_transpose_into, mirror};
-use crate::linalg::{Mat, less_outer_lower, less_twice_lower, mul_lower_transposed, mul_symmetric, mul_vec, sum_lower};
+use crate::linalg::{Mat, add_scaled_lower, less_outer_lower, mul_lower_transposed, mul_symmetric, mul_vec, sum_lower};
 
 /// What propagation needs of N(μ, S) of each output: μ and S − I, and of random inputs A and B; kept and refilled from step
 /// to step.
@@ -169,7 +169,7 @@ impl Projection {
                 Second::Random { outer, whitened: true, c } => {
                     bar.mean.copy_from_slice(sums.a.row(d));
                     whiten(inducing, &mut c[d], half, &mut bar.cov);
-                    less_twice_lower(&mut outer[d], &bar.cov);
+                    add_scaled_lower(&mut outer[d], -2.0, &bar.cov);
                     p.reshape(m, m);
                     std::mem::swap(p, &mut outer[d]);
                     mirror(p, Part::Lower);
@@ -177,7 +177,7 @@ impl Projection {
                 }
                 Second::Random { outer, whitened: false, c } => {
                     mul_vec(l_inv, Part::Lower, sums.a.row(d), &mut bar.mean);
-                    less_twice_lower(&mut outer[d], &c[d]);
+                    add_scaled_lower(&mut outer[d], -2.0, &c[d]);
                     whiten(inducing, &mut outer[d], half, p);
                     whiten(inducing, &mut c[d], half, &mut bar.cov);
                     mul_symmetric(p, self.mean.row(d), pull.row_mut(d));
@@ -199,7 +199,7 @@ impl Projection {
                     }
                     less_outer_lower(out, -2.0, q.map(|_| cov_bar), self.mean.row(d), &bar.mean);
                     if d > 0 {
-                        phi.add_scaled(1.0, half);
+                        add_scaled_lower(phi, 1.0, half);
                     }
                 }
             }

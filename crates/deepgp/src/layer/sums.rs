@@ -2,7 +2,7 @@
 
 use super::{Inputs, Layer, Wanted};
 use crate::kernel::{KernelGrad, PsiSums};
-use crate::linalg::Mat;
+use crate::linalg::{Mat, add_scaled_lower};
 use crate::param::Parameters;
 
 /// ∂F/∂(parameters) of one layer, natural values.
@@ -104,7 +104,7 @@ impl LayerSums {
         self.a.add_scaled(1.0, &other.a);
         let add = |mine: &mut Mat, theirs: &Mat| match self.fresh {
             true => mine.clone_from(theirs),
-            false => mine.add_scaled(1.0, theirs),
+            false => add_scaled_lower(mine, 1.0, theirs),
         };
         let add_all = |mine: &mut [Mat], theirs: &[Mat]| mine.iter_mut().zip(theirs).for_each(|(m, t)| add(m, t));
         match (&mut self.second, &other.second) {

@@ -21,7 +21,7 @@ pub use dense::{Op, mul, symmetric_eigen};
 pub use hermite::GaussHermite;
 pub use mat::Mat;
 pub use rows::{add_rows, mul_lower_transposed, mul_symmetric, mul_vec};
-pub(crate) use rows::{combine_symmetric, less_outer_lower, less_twice_lower, sum_lower};
+pub(crate) use rows::{add_scaled_lower, combine_symmetric, less_outer_lower, sum_lower};
 
 /// Matrices for the tests of products and factorisations.
 #[cfg(test)]

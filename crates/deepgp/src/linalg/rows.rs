@@ -227,14 +227,14 @@ pub(crate) fn combine_symmetric(of_a: f64, a: &Mat, of_b: f64, b: &Mat, out: &mu
     mirror(out, Part::Lower);
 }
 
-/// `A ← A − 2B` in the lower triangle of a square matrix; entries near the diagonal of the other half may be written too.
+/// `A ← A + scale · B` in the lower triangle of a square matrix; entries near the diagonal of the other half may be written too.
 ///
 /// # Panics
 /// If the sizes do not fit.
-pub(crate) fn less_twice_lower(a: &mut Mat, b: &Mat) {
+pub(crate) fn add_scaled_lower(a: &mut Mat, scale: f64, b: &Mat) {
     let m = a.rows();
     assert_eq!((m, m, m), (a.cols(), b.rows(), b.cols()), "sizes must agree");
-    let (at, b) = (a.as_mut_slice().as_mut_ptr(), Some((-2.0, b.as_slice().as_ptr())));
+    let (at, b) = (a.as_mut_slice().as_mut_ptr(), Some((scale, b.as_slice().as_ptr())));
     // SAFETY: the pointers cover M × M numbers, as just checked.
     unsafe { run(LowerSum { m, of_a: 1.0, a: at, b, outer: None, out: at, stride: m }) }
 }
@@ -336,7 +336,7 @@ mod tests {
                 let (mut less_both, mut combined) = (a.clone(), Mat::default());
                 combine_symmetric(0.3, &a, -0.7, &b, &mut combined);
                 less_outer_lower(&mut less_both, -2.0, Some(&b), x, y);
-                less_twice_lower(&mut less_twice, &b);
+                add_scaled_lower(&mut less_twice, -2.0, &b);
                 less_outer_lower(&mut less, -2.0, None, x, y);
                 sum_lower(&a, &b, x, &mut sum);
                 for (i, j) in (0..m).flat_map(|i| (0..=i).map(move |j| (i, j))) {
