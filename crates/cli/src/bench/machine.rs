@@ -3,9 +3,10 @@
 use deepgp::linalg::{Mat, Op, mul};
 use deepgp::simd::exp_into;
 use serde::Serialize;
+use std::sync::Barrier;
 use std::time::Instant;
 
-/// What the processor can do, measured beside the steps.
+/// What a thread can do, measured beside the steps, while as many others do the same as those that share a step.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Ceilings {
     /// Nanoseconds per exponential of a vector loop in cache.
@@ -14,11 +15,26 @@ pub(super) struct Ceilings {
     pub gemm_gflops: f64,
 }
 
-/// Both ceilings, each over a loop of a few milliseconds: medians of these are compared with medians of steps.
-pub(super) fn measure_ceilings() -> Ceilings {
+/// Both ceilings with so many threads at work at once, in the mean over the rates of these.
+pub(super) fn measure_ceilings(threads: usize) -> Ceilings {
+    let begin = Barrier::new(threads.max(1));
+    let of_each: Vec<Ceilings> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| measure_own_ceilings(&begin))).collect();
+        let own = measure_own_ceilings(&begin);
+        // A thread that panicked leaves the mean to the others.
+        others.into_iter().filter_map(|other| other.join().ok()).chain([own]).collect()
+    });
+    let mean = |rate: fn(&Ceilings) -> f64| of_each.iter().map(rate).sum::<f64>() / of_each.len() as f64;
+    Ceilings { exp_ns: 1.0 / mean(|c| 1.0 / c.exp_ns), gemm_gflops: mean(|c| c.gemm_gflops) }
+}
+
+/// Both ceilings of one thread, each over a loop of a few milliseconds that begins when all do: medians of these are compared with
+/// medians of steps.
+fn measure_own_ceilings(begin: &Barrier) -> Ceilings {
     const REPEATS: usize = 4000;
     let arguments: Vec<f64> = (0..1280).map(|i| -0.01 * f64::from(i)).collect();
     let mut values = arguments.clone();
+    begin.wait();
     let exp = timed(|| {
         for _ in 0..REPEATS {
             exp_into(&arguments, &mut values);
@@ -29,6 +45,7 @@ pub(super) fn measure_ceilings() -> Ceilings {
     const PRODUCTS: usize = 10;
     let (a, b) = (Mat::from_fn(SIZE, SIZE, |i, j| (i + j) as f64), Mat::from_fn(SIZE, SIZE, |i, j| (i * j) as f64));
     let mut out = Mat::zeros(SIZE, SIZE);
+    begin.wait();
     let gemm = timed(|| {
         for _ in 0..PRODUCTS {
             mul(&mut out, &a, Op::Id, &b, Op::Id);

@@ -28,6 +28,8 @@ struct Record {
     microseconds_per_step: f64,
     /// Steps of this size while one of the first of its turns is done: the median over turns.
     rate_beside_first: f64,
+    /// The same of the ceilings: what so many threads of this machine could do beside those of the first.
+    ceiling_beside_first: f64,
     exponentials: f64,
     flops: f64,
     ceiling_microseconds: f64,
@@ -50,14 +52,25 @@ pub fn speed(args: &Speed) -> Result<()> {
         return count_steps(args, &networks, steps);
     }
     eprintln!(
-        "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11} {:>8} {:>11} {:>7} {:>12} {:>8}",
-        "widths", "M", "batch", "N", "threads", "µs/step", "× first", "ceiling µs", "share", "rows/s", "peak MB"
+        "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11} {:>8} {:>11} {:>8} {:>7} {:>12} {:>8}",
+        "widths",
+        "M",
+        "batch",
+        "N",
+        "threads",
+        "µs/step",
+        "× first",
+        "ceiling µs",
+        "× first",
+        "share",
+        "rows/s",
+        "peak MB"
     );
     for turns in grid(args, &networks) {
         for record in measure(&turns, args)? {
             let widths: Vec<String> = record.shape.widths.iter().map(ToString::to_string).collect();
             eprintln!(
-                "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11.1} {:>8.3} {:>11.1} {:>7.3} {:>12.0} {:>8.1}",
+                "{:<16} {:>4} {:>6} {:>8} {:>8} {:>11.1} {:>8.3} {:>11.1} {:>8.3} {:>7.3} {:>12.0} {:>8.1}",
                 widths.join("-"),
                 record.shape.inducing,
                 record.shape.batch,
@@ -66,6 +79,7 @@ pub fn speed(args: &Speed) -> Result<()> {
                 record.microseconds_per_step,
                 record.rate_beside_first,
                 record.ceiling_microseconds,
+                record.ceiling_beside_first,
                 record.share_of_ceiling,
                 record.rows_predicted_per_second,
                 record.peak_megabytes
@@ -118,6 +132,19 @@ impl Sizes<'_> {
         builtin::ripple(self.rows, self.inputs, 0.1, 1)
     }
 
+    /// What the arithmetic of a step is counted by.
+    fn shape(&self) -> Shape {
+        let widths = [self.inputs].into_iter().chain(self.hidden.iter().copied()).chain([1]).collect();
+        Shape { widths, inducing: self.inducing.min(self.rows), batch: self.batch.min(self.rows) }
+    }
+
+    /// Seconds of a step at these ceilings of each of its threads.
+    fn ceiling(&self, ceilings: Ceilings) -> f64 {
+        let shape = self.shape();
+        let one_thread = shape.exponentials() * ceilings.exp_ns + shape.flops() / ceilings.gemm_gflops;
+        1e-9 * one_thread / self.threads.max(1) as f64
+    }
+
     /// A run on these, from the start.
     fn trainer<'a>(&self, x: &'a Mat, y: &'a Mat) -> Result<Trainer<'a>> {
         let architecture = Architecture {
@@ -139,7 +166,7 @@ impl Sizes<'_> {
 /// that it does not matter that it has to be woken, nor that a run ends by making sure that what it leaves can predict.
 const CHUNK: f64 = 0.1;
 
-/// A run that is timed, and the seconds that a step took at each of its turns.
+/// A run that is timed, and the seconds that a step took at each of its turns and would have taken at the ceilings of that turn.
 struct Timed<'a> {
     sizes: Sizes<'a>,
     x: &'a Mat,
@@ -147,6 +174,7 @@ struct Timed<'a> {
     /// Steps of a turn.
     chunk: usize,
     steps: Vec<f64>,
+    ceilings: Vec<f64>,
 }
 
 impl<'a> Timed<'a> {
@@ -157,11 +185,12 @@ impl<'a> Timed<'a> {
         while chunk < 1000 && time_steps(&mut trainer, chunk) < CHUNK {
             chunk *= 2;
         }
-        Ok(Self { sizes, x, trainer, chunk, steps: Vec::new() })
+        Ok(Self { sizes, x, trainer, chunk, steps: Vec::new(), ceilings: Vec::new() })
     }
 
-    fn take_turn(&mut self) {
+    fn take_turn(&mut self, ceilings: Ceilings) {
         self.steps.push(time_steps(&mut self.trainer, self.chunk) / self.chunk as f64);
+        self.ceilings.push(self.sizes.ceiling(ceilings));
     }
 }
 
@@ -177,16 +206,18 @@ fn measure(turns: &[Sizes<'_>], args: &Speed) -> Result<Vec<Record>> {
         Timed::new(sizes, (x, y), args.warm_up.max(1))
     });
     let mut timed = timed.collect::<Result<Vec<_>>>()?;
+    let threads: BTreeSet<usize> = turns.iter().map(|sizes| sizes.threads).collect();
     let (mut ceilings, started) = (Vec::new(), Instant::now());
     while started.elapsed().as_secs_f64() < args.seconds * timed.len() as f64 || ceilings.len() < 3 {
-        ceilings.push(measure_ceilings());
-        timed.iter_mut().for_each(Timed::take_turn);
+        let now: BTreeMap<usize, Ceilings> = threads.iter().map(|&n| (n, measure_ceilings(n))).collect();
+        timed.iter_mut().for_each(|timed| timed.take_turn(now[&timed.sizes.threads]));
+        ceilings.push(now);
     }
-    let ceilings = Ceilings {
-        exp_ns: median(ceilings.iter().map(|c| c.exp_ns)),
-        gemm_gflops: median(ceilings.iter().map(|c| c.gemm_gflops)),
+    let medians = |threads: usize| Ceilings {
+        exp_ns: median(ceilings.iter().map(|c| c[&threads].exp_ns)),
+        gemm_gflops: median(ceilings.iter().map(|c| c[&threads].gemm_gflops)),
     };
-    timed.iter().map(|of_size| record(of_size, &timed[0].steps, ceilings)).collect()
+    timed.iter().map(|of_size| record(of_size, &timed[0], medians(of_size.sizes.threads))).collect()
 }
 
 /// Seconds of processor time a step over one run of so many seconds, which is how scripts of peers time theirs, and rows predicted per
@@ -225,25 +256,22 @@ fn prediction_rate(trainer: &Trainer<'_>, x: &Mat) -> Result<f64> {
 }
 
 /// The line of a size, beside the turns of the first.
-fn record(timed: &Timed<'_>, first: &[f64], ceilings: Ceilings) -> Result<Record> {
-    let Sizes { rows, inputs, hidden, inducing, batch, threads } = timed.sizes;
-    let widths: Vec<usize> = [inputs].into_iter().chain(hidden.iter().copied()).chain([1]).collect();
-    let shape = Shape { widths, inducing: inducing.min(rows), batch: batch.min(rows) };
+fn record(timed: &Timed<'_>, first: &Timed<'_>, ceilings: Ceilings) -> Result<Record> {
+    let shape = timed.sizes.shape();
     let (exponentials, flops) = (shape.exponentials(), shape.flops());
-    // The ceilings are those of one thread; several share the work.
-    let one_thread = exponentials * ceilings.exp_ns * 1e-3 + flops / ceilings.gemm_gflops * 1e-3;
-    let ceiling = one_thread / threads.max(1) as f64;
-    let step = median(timed.steps.iter().copied());
+    let (step, ceiling) = (median(timed.steps.iter().copied()), timed.sizes.ceiling(ceilings));
+    let beside = |first: &[f64], own: &[f64]| median(first.iter().zip(own).map(|(first, own)| first / own));
     Ok(Record {
         shape,
-        n_data: rows,
-        threads,
+        n_data: timed.sizes.rows,
+        threads: timed.sizes.threads,
         microseconds_per_step: 1e6 * step,
-        rate_beside_first: median(first.iter().zip(&timed.steps).map(|(first, own)| first / own)),
+        rate_beside_first: beside(&first.steps, &timed.steps),
+        ceiling_beside_first: beside(&first.ceilings, &timed.ceilings),
         exponentials,
         flops,
-        ceiling_microseconds: ceiling,
-        share_of_ceiling: ceiling / (1e6 * step),
+        ceiling_microseconds: 1e6 * ceiling,
+        share_of_ceiling: ceiling / step,
         rows_predicted_per_second: prediction_rate(&timed.trainer, timed.x)?,
         peak_megabytes: peak_megabytes(),
         ceilings,
