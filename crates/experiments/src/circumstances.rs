@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Circumstances {
     /// Version of the program.
     pub version: String,
-    /// The commit that was checked out where the command ran, if that can be told.
+    /// The commit that the program was built from, if that could be told.
     pub commit: Option<String>,
     /// Processor and number of threads that the system offers.
     pub machine: String,
@@ -21,7 +21,7 @@ impl Circumstances {
     pub fn here() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: commit(),
+            commit: option_env!("DEEPGP_COMMIT").map(str::to_owned),
             machine: machine(),
             instruction_set: format!("{:?}", Isa::detect()),
         }
@@ -34,10 +34,4 @@ fn machine() -> String {
         info.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':')).map_or("unknown", |(_, m)| m.trim());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     format!("{model}, {threads} threads")
-}
-
-fn commit() -> Option<String> {
-    let git = std::process::Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output().ok()?;
-    let text = String::from_utf8(git.stdout).ok()?.trim().to_owned();
-    (git.status.success() && !text.is_empty()).then_some(text)
 }
