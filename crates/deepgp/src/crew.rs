@@ -48,7 +48,8 @@ struct Pieces(AtomicU64);
 
 impl Pieces {
     fn set(&self, start: usize, end: usize) {
-        debug_assert!(start <= end && end <= u32::MAX as usize);
+        // That every piece is taken once depends on it.
+        assert!(start <= end && u32::try_from(end).is_ok(), "too many pieces");
         self.0.store((start as u64) << 32 | end as u64, Ordering::Relaxed);
     }
 
@@ -189,7 +190,7 @@ impl Crew {
     /// twice at a time, and that of the piece.
     ///
     /// # Panics
-    /// If `work` does, on any thread.
+    /// If `work` does, on any thread, or there are 2³² pieces.
     pub fn run(&mut self, pieces: usize, work: &Work<'_>) {
         let shared = &*self.shared;
         // SAFETY: workers use the reference only between here and the end of `all`, which waits for them even if `work`
