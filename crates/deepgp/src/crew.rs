@@ -48,8 +48,7 @@ struct Pieces(AtomicU64);
 
 impl Pieces {
     fn set(&self, start: usize, end: usize) {
-        // That every piece is taken once depends on it.
-        assert!(start <= end && u32::try_from(end).is_ok(), "too many pieces");
+        debug_assert!(start <= end && u32::try_from(end).is_ok());
         self.0.store((start as u64) << 32 | end as u64, Ordering::Relaxed);
     }
 
@@ -192,6 +191,8 @@ impl Crew {
     /// # Panics
     /// If `work` does, on any thread, or there are 2³² pieces.
     pub fn run(&mut self, pieces: usize, work: &Work<'_>) {
+        // Each is counted in 32 bits, on which it depends that none is done twice; said before anybody can see the job.
+        assert!(u32::try_from(pieces).is_ok(), "{pieces} pieces are too many");
         let shared = &*self.shared;
         // SAFETY: workers use the reference only between here and the end of `all`, which waits for them even if `work`
         // panics on this thread; so it never outlives what it refers to. `&mut self` keeps a second job out.

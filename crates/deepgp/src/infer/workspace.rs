@@ -224,10 +224,10 @@ impl Context {
     }
 
     pub(super) fn refill(&mut self, model: &DeepGp, jitter: Jitter) -> Result<()> {
-        let layers = model.layers().iter().zip(self.sized(model)).enumerate();
-        layers.into_iter().try_for_each(|(l, (layer, inducing))| {
-            inducing.refill(layer, Inputs::of(l), jitter).map_err(|e| e.in_layer(l))
-        })
+        for (l, (layer, inducing)) in model.layers().iter().zip(self.sized(model)).enumerate() {
+            inducing.refill(layer, Inputs::of(l), jitter).map_err(|e| e.in_layer(l))?;
+        }
+        Ok(())
     }
 
     /// Memory for as many layers as the model has.
