@@ -288,6 +288,11 @@ pub fn warp_targets(warps: &[Warp], targets: &mut Mat) -> Result<()> {
     Ok(())
 }
 
+/// Log of what transforms do to the density of a row of standardised targets, Σ log dt/du.
+pub fn log_slope(warps: &[Warp], targets: &[f64]) -> f64 {
+    targets.iter().zip(warps).map(|(&u, warp)| warp.log_slope(u)).sum()
+}
+
 /// Moments of standardised targets from those of transformed ones.
 pub fn unwarp_moments(warps: &[Warp], moments: &mut Moments) {
     for row in 0..moments.mean.rows() {

@@ -5,7 +5,6 @@ use crate::mixture::{finite_mean, mix_log_densities};
 use crate::model::Model;
 use deepgp::linalg::Mat;
 use deepgp::optim::golden_section;
-use deepgp::special::normal_log_density;
 use deepgp::{Error, Result};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -49,22 +48,10 @@ impl Model {
             return Err(Error::Parameter { name, layer: None, entry: None, value: 0.0, requirement });
         }
         let predictive = self.predictive(x)?;
-        let standard = self.targets().apply(y, "targets")?;
-        let targets = self.experts().iter().map(|expert| expert.targets(&standard)).collect::<Result<Vec<Mat>>>()?;
-        let weights: Vec<f64> = predictive.parts.iter().map(|part| part.weight).collect();
-        // Densities of standardised targets: what a unit adds does not depend on the factor.
+        predictive.log_density(y, 1.0)?;
         let score = |log_factor: f64| {
-            let square = (2.0 * log_factor).exp();
-            let of_part = |(part, t): (&crate::predictive::Part, &Mat)| {
-                let cell = |n: usize, p: usize| {
-                    let (m, v) = (part.moments.mean[(n, p)], part.moments.var[(n, p)]);
-                    let log_slope = part.warps.get(p).map_or(0.0, |warp| warp.log_slope(standard[(n, p)]));
-                    normal_log_density(t[(n, p)], m, square * v) + log_slope
-                };
-                (0..t.rows()).map(|n| (0..t.cols()).map(|p| cell(n, p)).sum()).collect::<Vec<f64>>()
-            };
-            let all: Vec<Vec<f64>> = predictive.parts.iter().zip(&targets).map(of_part).collect();
-            finite_mean(&mix_log_densities(&weights, &all)).unwrap_or(f64::NEG_INFINITY)
+            let log_density = predictive.log_density(y, log_factor.exp());
+            log_density.ok().and_then(|all| finite_mean(&all)).unwrap_or(f64::NEG_INFINITY)
         };
         let [low, high] = FACTORS.map(f64::ln);
         Ok(self.std_factor() * golden_section(low, high, SECTIONS, score).exp())
@@ -85,14 +72,13 @@ impl Model {
         let (mut weights, mut by_moments, mut by_samples) = (Vec::new(), Vec::new(), Vec::new());
         for expert in self.experts() {
             let (member, x, t) = (&expert.predictor, expert.inputs(&x)?, expert.targets(&y)?);
-            let with_slopes =
-                |all: Vec<f64>| all.iter().enumerate().map(|(n, l)| l + expert.log_slope(&y, n)).collect::<Vec<f64>>();
             let moments = member.log_density(&x, &t)?;
-            by_samples.push(with_slopes(match is_deep(member.fitted()) {
+            let by_sampling = match is_deep(member.fitted()) {
                 true => member.mixture_log_density(&x, &t, samples, &mut rng)?,
                 false => moments.clone(),
-            }));
-            by_moments.push(with_slopes(moments));
+            };
+            by_samples.push(expert.with_slopes(by_sampling, &y));
+            by_moments.push(expert.with_slopes(moments, &y));
             weights.push(expert.weight);
         }
         let score = |all: &[Vec<f64>]| {

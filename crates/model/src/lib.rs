@@ -25,6 +25,7 @@ mod calibrate;
 mod checkpoint;
 mod config;
 mod judged;
+mod legendre;
 mod limits;
 mod linear;
 mod mixture;

@@ -4,13 +4,13 @@ use crate::config::Config;
 use crate::mixture::mix_log_densities;
 use crate::predictive::{Part, Predictive};
 use crate::prepared::Prepared;
-use crate::scores::{ScoreTally, Scores, normal_log_densities};
+use crate::scores::{ScoreTally, Scores};
 use deepgp::likelihood::Likelihood;
 use deepgp::linalg::Mat;
 use deepgp::predict::{Moments, Prediction, Predictor};
 use deepgp::train::{Fitted, Observer, Outcome};
 use deepgp::{Error, Result};
-use deepgp_data::{Indicators, Standardiser, Warp, warp_targets};
+use deepgp_data::{Indicators, Standardiser, Warp, log_slope, warp_targets};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -89,9 +89,10 @@ impl Expert {
         Ok(t)
     }
 
-    /// Log of what its transforms do to the density of row `n` of standardised targets.
-    pub fn log_slope(&self, y: &Mat, n: usize) -> f64 {
-        y.row(n).iter().zip(&self.warps).map(|(&u, warp)| warp.log_slope(u)).sum()
+    /// Log densities of standardised targets from those of [`Expert::targets`].
+    pub fn with_slopes(&self, mut log_densities: Vec<f64>, y: &Mat) -> Vec<f64> {
+        log_densities.iter_mut().zip(y.iter_rows()).for_each(|(log_p, y)| *log_p += log_slope(&self.warps, y));
+        log_densities
     }
 }
 
@@ -268,23 +269,15 @@ impl Model {
     /// # Errors
     /// As [`Model::predict`], and for targets that do not fit.
     pub fn log_density(&self, x: &Mat, y: &Mat) -> Result<Vec<f64>> {
-        let (x, y) = (self.inputs.apply(x, "inputs")?, self.targets.apply(y, "targets")?);
-        let mut all = Vec::new();
-        for expert in &self.experts {
-            let (x, t) = (expert.inputs(&x)?, expert.targets(&y)?);
-            let mut of_expert = match self.std_factor {
-                1.0 => expert.predictor.log_density(&x, &t)?,
-                factor => {
-                    let mut moments = expert.predictor.predict(&x)?.y;
-                    moments.var.as_mut_slice().iter_mut().for_each(|v| *v *= factor * factor);
-                    normal_log_densities(&moments, &t)
-                }
-            };
-            for (n, log_p) in of_expert.iter_mut().enumerate() {
-                *log_p += expert.log_slope(&y, n);
-            }
-            all.push(of_expert);
+        if self.is_normal() {
+            return self.predictive(x)?.log_density(y, 1.0);
         }
+        let (x, y) = (self.inputs.apply(x, "inputs")?, self.targets.apply(y, "targets")?);
+        let of_expert = |expert: &Expert| {
+            let densities = expert.predictor.log_density(&*expert.inputs(&x)?, &expert.targets(&y)?)?;
+            Ok(expert.with_slopes(densities, &y))
+        };
+        let all = self.experts.iter().map(of_expert).collect::<Result<Vec<Vec<f64>>>>()?;
         let weights: Vec<f64> = self.experts.iter().map(|expert| expert.weight).collect();
         let standard = mix_log_densities(&weights, &all);
         Ok(standard.into_iter().map(|l| self.targets.invert_log_density(l)).collect())
@@ -306,11 +299,12 @@ impl Model {
     /// As [`Model::log_density`].
     pub fn tally(&self, x: &Mat, y: &Mat, tally: &mut ScoreTally) -> Result<Predictive> {
         let predictive = self.predictive(x)?;
-        match predictive.is_normal() && self.is_normal() {
-            // The density is normal with the moments that are there already.
-            true => tally.add_normal(&predictive.moments()?, y)?,
-            false => tally.add_predictive(&predictive, y, &self.log_density(x, y)?)?,
-        }
+        let log_density = match self.is_normal() {
+            // Of what is there already.
+            true => predictive.log_density(y, 1.0)?,
+            false => self.log_density(x, y)?,
+        };
+        tally.add_predictive(&predictive, y, &log_density)?;
         Ok(predictive)
     }
 }
