@@ -122,6 +122,9 @@ pub struct Predict {
     /// Print one JSON object: the predictions, or with --out a summary
     #[arg(long)]
     pub json: bool,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "T")]
+    pub threads: Option<usize>,
     /// Print no notices
     #[arg(long, short)]
     pub quiet: bool,
@@ -147,6 +150,9 @@ pub struct Score {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "T")]
+    pub threads: Option<usize>,
     /// Print no notices
     #[arg(long, short)]
     pub quiet: bool,
@@ -189,6 +195,9 @@ pub struct Report {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "T")]
+    pub threads: Option<usize>,
     /// Print no notices
     #[arg(long, short)]
     pub quiet: bool,

@@ -155,10 +155,9 @@ fn compare(args: &Demo, set: &Set, hidden: Vec<usize>, folder: &Path) -> Result<
     let loaded = Loaded { model: saved.model()?, saved };
     let (x, y) = &set.test;
     let batch = Batch { inputs: x.clone(), targets: y.clone(), rows: Vec::new() };
-    let (mut tallies, mut sample) = (Tallies::default(), Sample::new());
-    tallies.add(&loaded, &batch)?;
+    let mut sample = Sample::new();
     sample.add(&batch);
-    let (scores, baselines) = tallies.scores()?;
+    let (scores, baselines) = Tallies::of(&loaded, &batch)?.scores()?;
     if is_deep {
         write_page(
             &report(&format!("Demo: {}", set.about), &loaded, &sample, baselines)?,

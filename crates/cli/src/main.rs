@@ -6,6 +6,7 @@ mod data;
 mod demo;
 mod fault;
 mod fit;
+mod in_order;
 mod make;
 mod options;
 mod out;

@@ -167,6 +167,20 @@ pub struct ModelOptions {
     pub threads: Option<usize>,
 }
 
+/// As many threads as were asked for, or as there are cores.
+///
+/// # Errors
+/// [`crate::fault::Usage`] for a number that cannot be meant.
+pub fn threads(given: Option<usize>) -> Result<usize> {
+    const MOST: usize = 1024;
+    match given {
+        Some(0) => Err(usage!("--threads must be at least 1")),
+        Some(threads) if threads > MOST => Err(usage!("--threads must be at most {MOST}, not {threads}")),
+        Some(threads) => Ok(threads),
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+    }
+}
+
 /// From this many rows a step on, threads pay.
 const ROWS_FOR_THREADS: usize = 256;
 
@@ -191,18 +205,13 @@ impl ModelOptions {
         set(&mut train.iterations, self.iters);
         set(&mut train.batch_size, self.batch);
         set(&mut train.seed, self.seed);
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        train.threads = self.threads.unwrap_or(if train.batch_size >= ROWS_FOR_THREADS { cores() } else { 1 });
+        let pays = train.batch_size >= ROWS_FOR_THREADS;
+        train.threads = threads(if pays { self.threads } else { Some(self.threads.unwrap_or(1)) })?;
 
         let whole = |name, value: usize| if value > 0 { Ok(()) } else { Err(usage!("--{name} must be at least 1")) };
         whole("inducing", shape.n_inducing)?;
         whole("iters", train.iterations)?;
         whole("batch", train.batch_size)?;
-        whole("threads", train.threads)?;
-        const MOST_THREADS: usize = 1024;
-        if train.threads > MOST_THREADS {
-            return Err(usage!("--threads must be at most {MOST_THREADS}, not {}", train.threads));
-        }
         if i64::try_from(train.seed).is_err() {
             // What config files can say.
             return Err(usage!("--seed must be at most {}, not {}", i64::MAX, train.seed));

@@ -1,7 +1,7 @@
 //! What a fit will do, with everything decided that can be before the data are seen.
 
 use crate::fault::usage;
-use crate::options::{ModelOptions, Options, TableOptions, positive};
+use crate::options::{ModelOptions, Options, TableOptions, positive, threads};
 use crate::values::{Names, Seconds, TransformName};
 use anyhow::Result;
 use deepgp_data::{ReadOptions, Roles};
@@ -229,8 +229,7 @@ pub fn search_settings(
     if ensemble == 0 {
         return Err(usage!("--ensemble must be at least 1"));
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let (seed, threads) = (model.seed.unwrap_or(plain.seed), model.threads.unwrap_or(cores));
+    let (seed, threads) = (model.seed.unwrap_or(plain.seed), threads(model.threads)?);
     Ok(deepgp_auto::Settings { effort, ensemble, seed, threads })
 }
 

@@ -3,12 +3,12 @@
 use crate::args::Predict;
 use crate::fault::usage;
 use crate::out::{print_json, shown, write_to};
-use crate::rows::Loaded;
+use crate::rows::{Loaded, Table};
 use anyhow::{Context, Result};
 use deepgp::linalg::Mat;
 use deepgp_data::{Batch, Targets};
 use serde_json::json;
-use std::io::Write;
+use std::fmt::Write;
 use std::time::Instant;
 
 /// Predicts every row.
@@ -26,21 +26,26 @@ pub fn run(args: &Predict) -> Result<()> {
         (false, false) => Format::Delimited(','),
     };
     let names = columns(&loaded, args.log_density);
-    let targets = if args.log_density { Targets::Optional } else { Targets::Ignored };
+    let table = Table {
+        data: &args.data,
+        options: &args.table,
+        targets: if args.log_density { Targets::Optional } else { Targets::Ignored },
+        threads: args.threads,
+        quiet: args.quiet,
+    };
+    let text_of = |batch: &Batch| {
+        let cells = cells(&loaded, batch, args.interval, args.log_density)?;
+        Ok(format.rows(&names, &batch.rows, &cells))
+    };
     let n_rows = write_to(args.out.as_deref(), |out| {
+        let mut put = |text: &str| out.write_all(text.as_bytes()).context("cannot write the predictions");
         let mut n_rows = 0;
-        loaded.for_rows(&args.data, &args.table, targets, args.quiet, |batch| {
-            let cells = cells(&loaded, batch, args.interval, args.log_density)?;
-            if n_rows == 0 {
-                format.begin(out, &names)?;
-            }
-            for (row, values) in batch.rows.iter().zip(&cells) {
-                format.row(out, &names, row + 1, values, n_rows == 0).context("cannot write the predictions")?;
-                n_rows += 1;
-            }
-            Ok(())
+        loaded.for_rows(&table, text_of, |batch, text| {
+            put(&if n_rows == 0 { format.begin(&names) } else { format.between().to_owned() })?;
+            n_rows += batch.rows.len();
+            put(&text)
         })?;
-        format.end(out, n_rows)?;
+        put(&format.end(n_rows))?;
         Ok(n_rows)
     })?;
     if args.json
@@ -99,46 +104,61 @@ enum Format {
 }
 
 impl Format {
-    fn begin(self, out: &mut dyn Write, names: &[String]) -> Result<()> {
-        let written = match self {
+    /// What stands before the rows.
+    fn begin(self, names: &[String]) -> String {
+        match self {
             Self::Delimited(delimiter) => {
                 let header: String =
                     names.iter().map(|name| format!("{delimiter}{}", quoted(name, delimiter))).collect();
-                writeln!(out, "row{header}")
+                format!("row{header}\n")
             }
-            Self::Json => write!(out, "{{\"predictions\":["),
-        };
-        written.context("cannot write the predictions")
-    }
-
-    fn row(
-        self,
-        out: &mut dyn Write,
-        names: &[String],
-        row: u64,
-        values: &[f64],
-        is_first: bool,
-    ) -> std::io::Result<()> {
-        match self {
-            Self::Delimited(delimiter) => {
-                write!(out, "{row}")?;
-                for value in values {
-                    if value.is_nan() { write!(out, "{delimiter}")? } else { write!(out, "{delimiter}{value:?}")? }
-                }
-                writeln!(out)
-            }
-            Self::Json => {
-                let mut object = serde_json::Map::from_iter([("row".to_owned(), json!(row))]);
-                object.extend(names.iter().cloned().zip(values.iter().map(|v| json!(v))));
-                write!(out, "{}{}", if is_first { "" } else { "," }, serde_json::Value::Object(object))
-            }
+            Self::Json => "{\"predictions\":[".to_owned(),
         }
     }
 
-    fn end(self, out: &mut dyn Write, n_rows: usize) -> Result<()> {
+    /// What stands between some rows and the next ones.
+    fn between(self) -> &'static str {
         match self {
-            Self::Delimited(_) => Ok(()),
-            Self::Json => writeln!(out, "],\"rows\":{n_rows}}}").context("cannot write the predictions"),
+            Self::Delimited(_) => "",
+            Self::Json => ",",
+        }
+    }
+
+    /// Rows with their numbers, from 0, and values.
+    fn rows(self, names: &[String], rows: &[u64], values: &[Vec<f64>]) -> String {
+        let mut text = String::new();
+        for (i, (row, values)) in rows.iter().zip(values).enumerate() {
+            if i > 0 {
+                text.push_str(self.between());
+            }
+            let row = row + 1;
+            // Nothing that is written to memory fails.
+            let _ = match self {
+                Self::Delimited(delimiter) => {
+                    let mut done = write!(text, "{row}");
+                    for value in values {
+                        done = done.and(match value.is_nan() {
+                            true => write!(text, "{delimiter}"),
+                            false => write!(text, "{delimiter}{value:?}"),
+                        });
+                    }
+                    done.and(writeln!(text))
+                }
+                Self::Json => {
+                    let mut object = serde_json::Map::from_iter([("row".to_owned(), json!(row))]);
+                    object.extend(names.iter().cloned().zip(values.iter().map(|v| json!(v))));
+                    write!(text, "{}", serde_json::Value::Object(object))
+                }
+            };
+        }
+        text
+    }
+
+    /// What stands behind all rows.
+    fn end(self, n_rows: usize) -> String {
+        match self {
+            Self::Delimited(_) => String::new(),
+            Self::Json => format!("],\"rows\":{n_rows}}}\n"),
         }
     }
 }

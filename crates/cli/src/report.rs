@@ -3,7 +3,7 @@
 use crate::args::Report as Args;
 use crate::options::ModelOptions;
 use crate::out::{note, print, print_json, shown, write_to};
-use crate::rows::Loaded;
+use crate::rows::{Loaded, Table};
 use crate::score::Tallies;
 use crate::words::{count, duration, network, plural};
 use anyhow::{Context, Result};
@@ -23,11 +23,22 @@ const MOST_ROWS: usize = 50_000;
 pub fn run(args: &Args) -> Result<()> {
     let loaded = Loaded::open(&args.model)?;
     let (mut tallies, mut sample) = (Tallies::default(), Sample::new());
-    loaded.for_rows(&args.data, &args.table, Targets::Required, args.quiet, |batch| {
-        tallies.add(&loaded, batch)?;
-        sample.add(batch);
-        Ok(())
-    })?;
+    let table = Table {
+        data: &args.data,
+        options: &args.table,
+        targets: Targets::Required,
+        threads: args.threads,
+        quiet: args.quiet,
+    };
+    loaded.for_rows(
+        &table,
+        |batch| Tallies::of(&loaded, batch),
+        |batch, others| {
+            tallies.merge(others);
+            sample.add(batch);
+            Ok(())
+        },
+    )?;
     let (scores, baselines) = tallies.scores()?;
     let title = args.title.clone().unwrap_or_else(|| title(&loaded, &args.data));
     let report = report(&title, &loaded, &sample, baselines)?;

@@ -1,11 +1,29 @@
 //! A model file and a table, read together chunk by chunk: what `predict`, `score` and `report` share.
 
-use crate::options::TableOptions;
+use crate::in_order::in_order;
+use crate::options::{TableOptions, threads};
 use crate::out::notices;
 use anyhow::{Context, Result, anyhow};
 use deepgp_data::{Batch, Encoder, Reader, Source, Targets};
 use deepgp_model::{Model, SavedModel};
 use std::path::Path;
+
+/// Rows that a thread works on at a time: enough that the memory of a network pays, few enough that small tables have some for each.
+const PART_ROWS: usize = 512;
+
+/// A table for a model, and how to go through it.
+pub struct Table<'a> {
+    /// The file.
+    pub data: &'a Path,
+    /// How it is written.
+    pub options: &'a TableOptions,
+    /// Whether targets are read.
+    pub targets: Targets,
+    /// As many threads as were asked for.
+    pub threads: Option<usize>,
+    /// Whether nothing is told of it.
+    pub quiet: bool,
+}
 
 /// A loaded model.
 pub struct Loaded {
@@ -26,35 +44,45 @@ impl Loaded {
         Ok(Self { saved, model })
     }
 
-    /// Calls `visit` with the rows of a table, some thousand at a time, and tells what was decided about them.
+    /// Has threads `work` on the rows of a table, some hundred at a time, calls `visit` with these and what came of them, in the
+    /// table's order, and tells what was decided about the table. What `work` gets does not depend on the number of threads.
     ///
     /// # Errors
-    /// What is wrong with the table, and what `visit` says; there is at least one row.
-    pub fn for_rows(
+    /// What is wrong with the table, and what `work` and `visit` say; there is at least one row.
+    pub fn for_rows<R: Send>(
         &self,
-        data: &Path,
-        table: &TableOptions,
-        targets: Targets,
-        quiet: bool,
-        mut visit: impl FnMut(&Batch) -> Result<()>,
+        table: &Table<'_>,
+        work: impl Fn(&Batch) -> Result<R> + Sync,
+        mut visit: impl FnMut(&Batch, R) -> Result<()>,
     ) -> Result<()> {
-        let source = Source::new(data);
-        let mut reader = Reader::open(&source, &table.read_options())?;
-        let mut encoder = Encoder::new(&self.saved.preprocessing.schema, &mut reader, targets)?;
-        let (mut any_row, mut any_kept) = (false, false);
-        while let Some(chunk) = reader.next_chunk()? {
-            let batch = encoder.encode(&chunk)?;
-            any_row = true;
-            if !batch.rows.is_empty() {
-                any_kept = true;
-                visit(&batch).map_err(|error| self.placed(error, &batch, &source))?;
+        let source = Source::new(table.data);
+        let mut reader = Reader::open(&source, &table.options.read_options())?;
+        let mut encoder = Encoder::new(&self.saved.preprocessing.schema, &mut reader, table.targets)?;
+        let (mut any_row, mut batch, mut begun) = (false, Batch::default(), 0);
+        let next_part = || {
+            while begun == batch.rows.len() {
+                let Some(chunk) = reader.next_chunk()? else { return Ok(None) };
+                any_row = true;
+                (batch, begun) = (encoder.encode(&chunk)?, 0);
             }
-        }
+            let part = begun..batch.rows.len().min(begun + PART_ROWS);
+            begun = part.end;
+            Ok(Some(batch.part(part)))
+        };
+        let work = |part: Batch| match work(&part) {
+            Ok(result) => Ok((part, result)),
+            Err(error) => Err(self.placed(error, &part, &source)),
+        };
+        let mut any_kept = false;
+        in_order(threads(table.threads)?, next_part, work, |(part, result)| {
+            any_kept = true;
+            visit(&part, result)
+        })?;
         if !any_kept {
             let what = if any_row { "rows with a target" } else { "rows below the header" };
             return Err(deepgp_data::Error::Empty { path: source.label().to_owned(), what }.into());
         }
-        notices(quiet, &[reader.notices(), &encoder.notices()].concat());
+        notices(table.quiet, &[reader.notices(), &encoder.notices()].concat());
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::args::Score;
 use crate::out::{note, print, print_json, shown};
-use crate::rows::Loaded;
+use crate::rows::{Loaded, Table};
 use crate::words::{kind, number, plural, score_table, surprise};
 use anyhow::Result;
 use deepgp::linalg::Mat;
@@ -15,8 +15,22 @@ use std::path::Path;
 /// Scores the model and what it is compared with.
 pub fn run(args: &Score) -> Result<()> {
     let loaded = Loaded::open(&args.model)?;
+    let table = Table {
+        data: &args.data,
+        options: &args.table,
+        targets: Targets::Required,
+        threads: args.threads,
+        quiet: args.quiet,
+    };
     let mut tallies = Tallies::default();
-    loaded.for_rows(&args.data, &args.table, Targets::Required, args.quiet, |batch| tallies.add(&loaded, batch))?;
+    loaded.for_rows(
+        &table,
+        |batch| Tallies::of(&loaded, batch),
+        |_, others| {
+            tallies.merge(others);
+            Ok(())
+        },
+    )?;
     let (scores, baselines) = tallies.scores()?;
     if args.json {
         let baselines: BTreeMap<&str, &Scores> = baselines.iter().map(|(name, scores)| (*name, scores)).collect();
@@ -54,7 +68,7 @@ fn of_target(s: &Scores) -> Value {
     })
 }
 
-/// Sums over rows, of the model and of those it is compared with.
+/// Sums over rows, of the model and of those it is compared with; of no rows when there are no targets.
 #[derive(Default)]
 pub struct Tallies {
     model: ScoreTally,
@@ -64,24 +78,41 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// Adds rows.
-    pub fn add(&mut self, loaded: &Loaded, batch: &Batch) -> Result<()> {
-        let y = &batch.targets;
-        let predictive = loaded.model.tally(&batch.inputs, y, &mut self.model)?;
-        // Densities are of all targets together.
-        let no_density = vec![0.0; y.rows()];
-        self.targets.resize_with(y.cols(), ScoreTally::new);
-        for (p, tally) in self.targets.iter_mut().enumerate() {
-            let column = Mat::from_fn(y.rows(), 1, |n, _| y[(n, p)]);
-            tally.add_predictive(&predictive.of_target(p), &column, &no_density)?;
+    /// Of some rows.
+    pub fn of(loaded: &Loaded, batch: &Batch) -> Result<Self> {
+        let (y, mut all) = (&batch.targets, Self::default());
+        let predictive = loaded.model.tally(&batch.inputs, y, &mut all.model)?;
+        let of_target = |p: usize| {
+            let (mut tally, column) = (ScoreTally::new(), Mat::from_fn(y.rows(), 1, |n, _| y[(n, p)]));
+            // Densities are of all targets together.
+            tally.add_predictive(&predictive.of_target(p), &column, &vec![0.0; y.rows()])?;
+            Ok(tally)
+        };
+        all.targets = match y.cols() {
+            1 => vec![all.model.clone()],
+            targets => (0..targets).map(of_target).collect::<Result<_>>()?,
+        };
+        for (name, moments) in loaded.saved.baselines(&batch.inputs)? {
+            let mut tally = ScoreTally::new();
+            tally.add_normal(&moments, y)?;
+            all.baselines.push((name, tally));
         }
-        for (i, (name, moments)) in loaded.saved.baselines(&batch.inputs)?.into_iter().enumerate() {
-            if i == self.baselines.len() {
-                self.baselines.push((name, ScoreTally::new()));
-            }
-            self.baselines[i].1.add_normal(&moments, &batch.targets)?;
+        Ok(all)
+    }
+
+    /// Adds those of other rows.
+    pub fn merge(&mut self, others: Self) {
+        if self.targets.is_empty() {
+            *self = others;
+            return;
         }
-        Ok(())
+        self.model.merge(&others.model);
+        for (tally, other) in self.targets.iter_mut().zip(&others.targets) {
+            tally.merge(other);
+        }
+        for ((_, tally), (_, other)) in self.baselines.iter_mut().zip(&others.baselines) {
+            tally.merge(other);
+        }
     }
 
     /// Scores of the model on each target alone, by name.

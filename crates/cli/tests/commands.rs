@@ -322,6 +322,34 @@ fn the_same_seed_gives_the_same_model_on_any_number_of_threads() {
     assert_ne!(predictions("--seed 3 --threads 1"), first);
 }
 
+/// Rows are shared out in parts; what is printed is the same, also when a row far below cannot be read.
+#[test]
+fn predictions_and_scores_are_the_same_on_any_number_of_threads() {
+    let f = with_model("shared-out");
+    f.write("homes.csv", homes(2100)).write("torn.csv", homes(9000).replacen("\n77,", "\n?77,", 1));
+    let bad_line = f.read("torn.csv").lines().position(|line| line.starts_with('?')).expect("a bad row") + 1;
+    for line in [
+        "predict model.deepgp homes.csv",
+        "predict model.deepgp homes.csv --json --log-density",
+        "score model.deepgp homes.csv --json",
+        "report model.deepgp homes.csv --json",
+    ] {
+        let alone = f.run(&format!("{line} --threads 1")).ok();
+        for options in ["", "--threads 2", "--threads 7"] {
+            assert_eq!(f.run(&format!("{line} {options}")).ok().out, alone.out, "{line} {options}");
+        }
+    }
+    for threads in [1, 3] {
+        let torn = f.run(&format!("predict model.deepgp torn.csv --threads {threads} -o out.csv"));
+        assert_eq!(torn.code, 1, "{torn:#?}");
+        assert!(
+            torn.complaint().contains(&format!("torn.csv, line {bad_line}, column \"area\": \"?77\"")),
+            "{torn:#?}"
+        );
+        assert!(!f.path("out.csv").exists());
+    }
+}
+
 #[test]
 fn quiet_is_quiet_and_readers_may_leave() {
     let f = Folder::new("quiet");

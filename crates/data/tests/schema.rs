@@ -271,5 +271,8 @@ fn optional_targets_keep_every_row() -> Result<()> {
     assert_eq!((batch.rows.as_slice(), batch.targets[(0, 0)], notices.len()), (&[0, 1][..], 5.0, 0));
     assert!(batch.targets[(1, 0)].is_nan());
     assert!(matches!(read(&schema, "x\n1\n", Targets::Optional), Err(Error::NoColumn { .. })));
+    let last = batch.part(1..2);
+    assert_eq!((last.inputs.row(0), last.rows.as_slice()), (batch.inputs.row(1), &batch.rows[1..]));
+    assert!(last.targets[(0, 0)].is_nan() && batch.part(0..0).inputs.rows() == 0);
     Ok(())
 }

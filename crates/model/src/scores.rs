@@ -51,7 +51,7 @@ impl Scores {
 }
 
 /// Log density of each row of `y` under independent normals with the given moments.
-pub(crate) fn normal_log_densities(predicted: &Moments, y: &Mat) -> Vec<f64> {
+fn normal_log_densities(predicted: &Moments, y: &Mat) -> Vec<f64> {
     let row = |n: usize| {
         let one = |p: usize| normal_log_density(y[(n, p)], predicted.mean[(n, p)], predicted.var[(n, p)]);
         (0..y.cols()).map(one).sum()
@@ -155,7 +155,8 @@ impl ScoreTally {
                 self.cells += 1;
                 self.absolute += error;
                 self.crps += crps;
-                self.add_square(error);
+                // One square of this size, none of nothing, and what is no number stays none.
+                self.add_squares(error, if error > 0.0 { 1.0 } else { error });
                 self.inside.iter_mut().zip(is_inside).for_each(|(count, inside)| *count += usize::from(inside));
             }
         }
@@ -173,14 +174,26 @@ impl ScoreTally {
         self.add(predicted, y, &normal_log_densities(predicted, y))
     }
 
-    fn add_square(&mut self, error: f64) {
-        if error > self.largest {
-            self.squares = 1.0 + self.squares * (self.largest / error).powi(2);
-            self.largest = error;
-        } else if error > 0.0 {
-            self.squares += (error / self.largest).powi(2);
-        } else if error.is_nan() {
-            self.squares = f64::NAN;
+    /// Adds the rows of another tally.
+    pub fn merge(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.cells += other.cells;
+        self.absolute += other.absolute;
+        self.log_density += other.log_density;
+        self.crps += other.crps;
+        self.inside.iter_mut().zip(other.inside).for_each(|(count, more)| *count += more);
+        self.add_squares(other.largest, other.squares);
+    }
+
+    /// Adds squared errors, of which the largest is the square of `largest` and the sum so many times as much.
+    fn add_squares(&mut self, largest: f64, squares: f64) {
+        if largest > self.largest {
+            self.squares = squares + self.squares * (self.largest / largest).powi(2);
+            self.largest = largest;
+        } else if largest > 0.0 {
+            self.squares += squares * (largest / self.largest).powi(2);
+        } else {
+            self.squares += squares;
         }
     }
 
@@ -231,14 +244,23 @@ mod tests {
         let std: Vec<f64> = moments.var.as_slice().iter().map(|v| v.sqrt()).collect();
         let (mean, observed) = (moments.mean.as_slice(), y.as_slice());
         let coverage = |level| central_coverage_normal(mean, &std, observed, level);
-        let mut tally = ScoreTally::default();
+        // Pieces are added to one tally, or tallies of pieces to each other.
+        let (mut tally, mut merged) = (ScoreTally::default(), ScoreTally::default());
         for start in (0..101).step_by(17) {
             let rows: Vec<usize> = (start..101.min(start + 17)).collect();
             let part = Moments { mean: moments.mean.select_rows(&rows), var: moments.var.select_rows(&rows) };
             tally.add_normal(&part, &y.select_rows(&rows))?;
+            let mut of_part = ScoreTally::new();
+            of_part.add_normal(&part, &y.select_rows(&rows))?;
+            merged.merge(&of_part);
         }
-        let scores = tally.scores()?;
+        let (scores, others) = (tally.scores()?, merged.scores()?);
+        assert_eq!((scores.rows, scores.coverage_90), (others.rows, others.coverage_90));
         for (name, found, expected) in [
+            ("rmse of merged tallies", others.rmse, scores.rmse),
+            ("mae of merged tallies", others.mae, scores.mae),
+            ("mean log density of merged tallies", others.mean_log_density, scores.mean_log_density),
+            ("crps of merged tallies", others.crps, scores.crps),
             ("rmse", scores.rmse, rmse(mean, observed)?),
             ("mae", scores.mae, mae(mean, observed)?),
             ("mean log density", scores.mean_log_density, mean_log_density(&log_density)?),

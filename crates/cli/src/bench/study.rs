@@ -2,6 +2,7 @@
 
 use super::options::StudyOptions;
 use crate::fault::{INTERRUPTED, SUCCESS, usage};
+use crate::options::threads;
 use crate::out::{note, print};
 use crate::signals::listen;
 use crate::words::{count, duration, number};
@@ -16,11 +17,7 @@ use std::time::Instant;
 
 /// Runs studies into one file, one after the other; returns the exit code.
 pub fn run(studies: &[impl Execute], options: &StudyOptions) -> Result<u8> {
-    let threads = match options.threads {
-        Some(0) => return Err(usage!("--threads must be at least 1")),
-        Some(threads) => threads,
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    };
+    let threads = threads(options.threads)?;
     let store = Store::locate(options.data_dir.as_deref())?;
     let stop = Arc::new(AtomicBool::new(false));
     let started = Instant::now();

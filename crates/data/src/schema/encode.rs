@@ -10,6 +10,7 @@ use crate::read::{ReadOptions, Reader, positional};
 use crate::source::Source;
 use deepgp::linalg::Mat;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Whether the targets are read.
@@ -32,6 +33,21 @@ pub struct Batch {
     pub targets: Mat,
     /// Which rows of the table were kept, from 0.
     pub rows: Vec<u64>,
+}
+
+impl Batch {
+    /// Some of the rows that were kept.
+    ///
+    /// # Panics
+    /// If one of them is not there.
+    pub fn part(&self, kept: Range<usize>) -> Self {
+        let rows_of = |from: &Mat| {
+            let mut part = Mat::zeros(kept.len(), from.cols());
+            part.copy_rows(0, from, kept.clone());
+            part
+        };
+        Self { inputs: rows_of(&self.inputs), targets: rows_of(&self.targets), rows: self.rows[kept.clone()].to_vec() }
+    }
 }
 
 /// A schema matched with the columns of a table.
