@@ -1,15 +1,16 @@
 //! Work on one thing after another by several threads, with results that are handed on in the order of the things.
 
 use anyhow::Result;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{Builder, Scope, scope};
 
 /// Things that a thread has at most: it works on one, and the next one waits.
 const ON_THE_WAY: usize = 2;
 
-/// Asks `next` for things until there are no more, has threads `work` on them, and hands results on in order. What `next` and
-/// `hand_on` do is done by the caller's thread, and nothing is kept but two things a thread: neither need be able to change threads,
-/// and no number of things needs more memory than another. With one thread, or if the system refuses more, the caller's does all.
+/// Asks `next` for things until there are no more, has threads `work` on them, and hands results on in order, each as soon as it is
+/// there. What `next` and `hand_on` do is done by the caller's thread, and nothing is kept but two things a thread: neither need be
+/// able to change threads, and no number of things needs more memory than another. There are no more threads than things; with one
+/// thread, or if the system refuses any, the caller's does all.
 ///
 /// # Errors
 /// The first in the order of the things, after all before it were handed on; those of `next` come where its thing would have.
@@ -23,34 +24,50 @@ pub fn in_order<T: Send, R: Send>(
     mut hand_on: impl FnMut(R) -> Result<()>,
 ) -> Result<()> {
     scope(|scope| {
-        let workers: Vec<Worker<T, R>> = match threads {
-            0 | 1 => Vec::new(),
-            _ => (0..threads).map_while(|_| Worker::start(scope, &work)).collect(),
-        };
-        if workers.is_empty() {
-            while let Some(thing) = next()? {
-                hand_on(work(thing)?)?;
-            }
-            return Ok(());
-        }
+        let mut most = if threads > 1 { threads } else { 0 };
+        // Thing k belongs to worker k modulo their number, which does not change once a worker has a second thing.
+        let mut workers: Vec<Worker<T, R>> = Vec::new();
         let (mut given, mut handed_on, mut end) = (0, 0, None);
         loop {
-            while end.is_none() && given < handed_on + ON_THE_WAY * workers.len() {
-                match next() {
-                    // Who cannot take it has panicked, which is found out where its result is missing.
-                    Ok(Some(thing)) => _ = workers[given % workers.len()].things.send(thing),
-                    Ok(None) => end = Some(Ok(())),
-                    Err(error) => end = Some(Err(error)),
+            if given > handed_on {
+                let results = &workers[handed_on % workers.len()].results;
+                let asks = end.is_none() && given < handed_on + ON_THE_WAY * workers.len();
+                let result = match asks {
+                    true => results.try_recv(),
+                    false => results.recv().map_err(TryRecvError::from),
+                };
+                match result {
+                    Ok(result) => {
+                        hand_on(result?)?;
+                        handed_on += 1;
+                        continue;
+                    }
+                    // The end of the scope passes a worker's panic on.
+                    Err(TryRecvError::Disconnected) => return Ok(()),
+                    Err(TryRecvError::Empty) => {}
                 }
-                given += usize::from(end.is_none());
+            } else if let Some(end) = end {
+                return end;
             }
-            if given == handed_on {
-                return end.unwrap_or(Ok(()));
+            match next() {
+                Ok(None) => end = Some(Ok(())),
+                Err(error) => end = Some(Err(error)),
+                Ok(Some(thing)) => {
+                    if given == workers.len() && given < most {
+                        match Worker::start(scope, &work) {
+                            Some(worker) => workers.push(worker),
+                            None => most = given,
+                        }
+                    }
+                    if workers.is_empty() {
+                        hand_on(work(thing)?)?;
+                    } else {
+                        // Who cannot take it has panicked, which is found out where its result is missing.
+                        _ = workers[given % workers.len()].things.send(thing);
+                        given += 1;
+                    }
+                }
             }
-            // The end of the scope passes a worker's panic on.
-            let Ok(result) = workers[handed_on % workers.len()].results.recv() else { return Ok(()) };
-            hand_on(result?)?;
-            handed_on += 1;
         }
     })
 }

@@ -177,7 +177,7 @@ pub fn threads(given: Option<usize>) -> Result<usize> {
         Some(0) => Err(usage!("--threads must be at least 1")),
         Some(threads) if threads > MOST => Err(usage!("--threads must be at most {MOST}, not {threads}")),
         Some(threads) => Ok(threads),
-        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from).min(MOST)),
     }
 }
 

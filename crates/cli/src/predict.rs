@@ -2,6 +2,7 @@
 
 use crate::args::Predict;
 use crate::fault::usage;
+use crate::options::threads;
 use crate::out::{print_json, shown, write_to};
 use crate::rows::{Loaded, Table};
 use anyhow::{Context, Result};
@@ -17,6 +18,7 @@ pub fn run(args: &Predict) -> Result<()> {
         return Err(usage!("--interval must lie between 0 and 1, not {}", args.interval));
     }
     let started = Instant::now();
+    let threads = threads(args.threads)?;
     let loaded = Loaded::open(&args.model)?;
     let json_rows = args.json && args.out.is_none();
     let is_tsv = args.out.as_ref().is_some_and(|p| p.extension().is_some_and(|e| e.eq_ignore_ascii_case("tsv")));
@@ -30,7 +32,7 @@ pub fn run(args: &Predict) -> Result<()> {
         data: &args.data,
         options: &args.table,
         targets: if args.log_density { Targets::Optional } else { Targets::Ignored },
-        threads: args.threads,
+        threads,
         quiet: args.quiet,
     };
     let text_of = |batch: &Batch| {
@@ -41,7 +43,10 @@ pub fn run(args: &Predict) -> Result<()> {
         let mut put = |text: &str| out.write_all(text.as_bytes()).context("cannot write the predictions");
         let mut n_rows = 0;
         loaded.for_rows(&table, text_of, |batch, text| {
-            put(&if n_rows == 0 { format.begin(&names) } else { format.between().to_owned() })?;
+            match n_rows {
+                0 => put(&format.begin(&names))?,
+                _ => put(format.between())?,
+            }
             n_rows += batch.rows.len();
             put(&text)
         })?;
@@ -86,14 +91,25 @@ fn cells(loaded: &Loaded, batch: &Batch, interval: f64, log_density: bool) -> Re
         all.iter_mut().for_each(|row| row.push(f64::NAN));
         if !observed.is_empty() {
             let part = |m: &Mat| m.select_rows(&observed);
-            let densities = loaded.model.log_density(&part(&batch.inputs), &part(&batch.targets))?;
-            for (&n, density) in observed.iter().zip(densities) {
+            let (x, y) = (part(&batch.inputs), part(&batch.targets));
+            let densities = loaded.model.log_density_of(&predictive.of_rows(&observed), &x, &y);
+            for (&n, density) in observed.iter().zip(densities.map_err(|error| of_row(error, &observed))?) {
                 all[n].pop();
                 all[n].push(density);
             }
         }
     }
     Ok(all)
+}
+
+/// A fault of a number with its row among all, from that among some.
+fn of_row(error: deepgp::Error, some: &[usize]) -> deepgp::Error {
+    match error {
+        deepgp::Error::NotFinite { what, row, column, value } => {
+            deepgp::Error::NotFinite { what, row: some.get(row).copied().unwrap_or(row), column, value }
+        }
+        other => other,
+    }
 }
 
 /// How rows are written.
@@ -131,27 +147,26 @@ impl Format {
             if i > 0 {
                 text.push_str(self.between());
             }
-            let row = row + 1;
-            // Nothing that is written to memory fails.
-            let _ = match self {
-                Self::Delimited(delimiter) => {
-                    let mut done = write!(text, "{row}");
-                    for value in values {
-                        done = done.and(match value.is_nan() {
-                            true => write!(text, "{delimiter}"),
-                            false => write!(text, "{delimiter}{value:?}"),
-                        });
-                    }
-                    done.and(writeln!(text))
-                }
-                Self::Json => {
-                    let mut object = serde_json::Map::from_iter([("row".to_owned(), json!(row))]);
-                    object.extend(names.iter().cloned().zip(values.iter().map(|v| json!(v))));
-                    write!(text, "{}", serde_json::Value::Object(object))
-                }
-            };
+            self.row(&mut text, names, row + 1, values).expect("nothing that is written to memory fails");
         }
         text
+    }
+
+    fn row(self, text: &mut String, names: &[String], number: u64, values: &[f64]) -> std::fmt::Result {
+        match self {
+            Self::Delimited(delimiter) => {
+                write!(text, "{number}")?;
+                for value in values {
+                    if value.is_nan() { write!(text, "{delimiter}")? } else { write!(text, "{delimiter}{value:?}")? }
+                }
+                writeln!(text)
+            }
+            Self::Json => {
+                let mut object = serde_json::Map::from_iter([("row".to_owned(), json!(number))]);
+                object.extend(names.iter().cloned().zip(values.iter().map(|v| json!(v))));
+                write!(text, "{}", serde_json::Value::Object(object))
+            }
+        }
     }
 
     /// What stands behind all rows.

@@ -1,7 +1,7 @@
 //! `deepgp report`: a model on a table, as one HTML page and figures.
 
 use crate::args::Report as Args;
-use crate::options::ModelOptions;
+use crate::options::{ModelOptions, threads};
 use crate::out::{note, print, print_json, shown, write_to};
 use crate::rows::{Loaded, Table};
 use crate::score::Tallies;
@@ -21,15 +21,11 @@ const MOST_ROWS: usize = 50_000;
 
 /// Writes the page, and the figures if asked for.
 pub fn run(args: &Args) -> Result<()> {
+    let threads = threads(args.threads)?;
     let loaded = Loaded::open(&args.model)?;
     let (mut tallies, mut sample) = (Tallies::default(), Sample::new());
-    let table = Table {
-        data: &args.data,
-        options: &args.table,
-        targets: Targets::Required,
-        threads: args.threads,
-        quiet: args.quiet,
-    };
+    let table =
+        Table { data: &args.data, options: &args.table, targets: Targets::Required, threads, quiet: args.quiet };
     loaded.for_rows(
         &table,
         |batch| Tallies::of(&loaded, batch),

@@ -1,14 +1,15 @@
 //! A model file and a table, read together chunk by chunk: what `predict`, `score` and `report` share.
 
 use crate::in_order::in_order;
-use crate::options::{TableOptions, threads};
+use crate::options::TableOptions;
 use crate::out::notices;
 use anyhow::{Context, Result, anyhow};
 use deepgp_data::{Batch, Encoder, Reader, Source, Targets};
 use deepgp_model::{Model, SavedModel};
 use std::path::Path;
 
-/// Rows that a thread works on at a time: enough that the memory of a network pays, few enough that small tables have some for each.
+/// Rows that a thread works on at a time: enough that what a prediction needs once is little beside them, few enough that tables of
+/// some thousand rows have some for each of several threads.
 const PART_ROWS: usize = 512;
 
 /// A table for a model, and how to go through it.
@@ -19,8 +20,8 @@ pub struct Table<'a> {
     pub options: &'a TableOptions,
     /// Whether targets are read.
     pub targets: Targets,
-    /// As many threads as were asked for.
-    pub threads: Option<usize>,
+    /// Threads that work on it.
+    pub threads: usize,
     /// Whether nothing is told of it.
     pub quiet: bool,
 }
@@ -44,7 +45,7 @@ impl Loaded {
         Ok(Self { saved, model })
     }
 
-    /// Has threads `work` on the rows of a table, some hundred at a time, calls `visit` with these and what came of them, in the
+    /// Has threads `work` on the rows of a table, 512 at a time, calls `visit` with these and what came of them, in the
     /// table's order, and tells what was decided about the table. What `work` gets does not depend on the number of threads.
     ///
     /// # Errors
@@ -74,7 +75,7 @@ impl Loaded {
             Err(error) => Err(self.placed(error, &part, &source)),
         };
         let mut any_kept = false;
-        in_order(threads(table.threads)?, next_part, work, |(part, result)| {
+        in_order(table.threads, next_part, work, |(part, result)| {
             any_kept = true;
             visit(&part, result)
         })?;

@@ -1,6 +1,7 @@
 //! `deepgp score`: how good a model is on a table, beside a linear model and a constant one.
 
 use crate::args::Score;
+use crate::options::threads;
 use crate::out::{note, print, print_json, shown};
 use crate::rows::{Loaded, Table};
 use crate::words::{kind, number, plural, score_table, surprise};
@@ -14,14 +15,10 @@ use std::path::Path;
 
 /// Scores the model and what it is compared with.
 pub fn run(args: &Score) -> Result<()> {
+    let threads = threads(args.threads)?;
     let loaded = Loaded::open(&args.model)?;
-    let table = Table {
-        data: &args.data,
-        options: &args.table,
-        targets: Targets::Required,
-        threads: args.threads,
-        quiet: args.quiet,
-    };
+    let table =
+        Table { data: &args.data, options: &args.table, targets: Targets::Required, threads, quiet: args.quiet };
     let mut tallies = Tallies::default();
     loaded.for_rows(
         &table,

@@ -317,3 +317,21 @@ fn strange_tables_are_fine() {
     }
     assert!(f.read("spaced.out").starts_with("row,\"the, target_mean\","));
 }
+
+/// A target that no number holds once it is standardised, behind a row without one.
+#[test]
+fn targets_that_become_too_large_are_told_by_their_row() {
+    let f = Folder::new("large-targets");
+    let rows: String = (0..60).map(|i| format!("{},{}\n", i, f64::from(i % 7) * 1e-3)).collect();
+    f.write("small.csv", format!("x,y\n{rows}")).write("large.csv", "x,y\n1,\n2,1e308\n3,0.001\n");
+    f.run(&format!("fit small.csv --quiet {QUICK}")).ok();
+    for line in ["score model.deepgp large.csv", "predict model.deepgp large.csv --log-density -o out.csv"] {
+        let run = f.run(line);
+        assert_eq!(run.code, 1, "{line}: {run:#?}");
+        assert!(
+            run.complaint().contains("large.csv, data row 2, column \"y\": the numbers become too large"),
+            "{run:#?}"
+        );
+        assert!(!f.path("out.csv").exists());
+    }
+}

@@ -49,4 +49,4 @@ pub use source::Source;
 pub use splits::{read_splits, train_test};
 pub use standardise::Standardiser;
 pub use table::Table;
-pub use warp::{Warp, WarpKind, log_slope, unwarp_moments, warp_targets};
+pub use warp::{Warp, WarpKind, unwarp_moments, warp_targets, with_log_slopes};

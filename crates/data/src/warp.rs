@@ -288,9 +288,12 @@ pub fn warp_targets(warps: &[Warp], targets: &mut Mat) -> Result<()> {
     Ok(())
 }
 
-/// Log of what transforms do to the density of a row of standardised targets, Σ log dt/du.
-pub fn log_slope(warps: &[Warp], targets: &[f64]) -> f64 {
-    targets.iter().zip(warps).map(|(&u, warp)| warp.log_slope(u)).sum()
+/// Log densities of rows of standardised targets, log p(t) + Σ log dt/du, from those of transformed ones.
+pub fn with_log_slopes(warps: &[Warp], targets: &Mat, mut log_densities: Vec<f64>) -> Vec<f64> {
+    for (log_p, row) in log_densities.iter_mut().zip(targets.iter_rows()) {
+        *log_p += row.iter().zip(warps).map(|(&u, warp)| warp.log_slope(u)).sum::<f64>();
+    }
+    log_densities
 }
 
 /// Moments of standardised targets from those of transformed ones.

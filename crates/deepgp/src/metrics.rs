@@ -1,6 +1,7 @@
 //! How good predictions are: errors, scores and calibration, each with its unit and its better direction.
 
 use crate::error::{Error, Result, expect_positive, expect_size};
+use crate::special::phi;
 use libm::{erf, erfc};
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -103,8 +104,7 @@ pub fn normal_quantile(p: f64) -> f64 {
     let mut x = -(-2.0 * (2.0 * p).ln()).max(0.0).sqrt();
     for _ in 0..MAX_NEWTON_STEPS {
         let cdf = 0.5 * erfc(-x * FRAC_1_SQRT_2);
-        let density = (-0.5 * x * x).exp() / (2.0 * PI).sqrt();
-        let step = (p / cdf).ln() * cdf / density;
+        let step = (p / cdf).ln() * cdf / phi(x);
         // Rounding decides the sign of the last step, and tails beyond the smallest normal number give none.
         if !step.is_finite() {
             break;

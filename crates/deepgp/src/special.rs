@@ -11,7 +11,7 @@
 //! so that x + r = κ is never a difference of large numbers. Elsewhere Φ comes from the complementary error function.
 //! Reference: Abramowitz and Stegun (1964), 26.2.14.
 
-use std::f64::consts::{FRAC_1_SQRT_2, LN_2};
+use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
 
 /// log 2π.
 pub(crate) const LN_2PI: f64 = 1.837_877_066_409_345_5;
@@ -21,6 +21,11 @@ const TAIL: f64 = -5.0;
 
 /// Length of the continued fraction.
 const TERMS: u32 = 30;
+
+/// φ(x).
+pub fn phi(x: f64) -> f64 {
+    (-0.5 * x * x).exp() / (2.0 * PI).sqrt()
+}
 
 /// Φ(x).
 pub fn ndtr(x: f64) -> f64 {

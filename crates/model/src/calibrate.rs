@@ -6,6 +6,7 @@ use crate::model::Model;
 use deepgp::linalg::Mat;
 use deepgp::optim::golden_section;
 use deepgp::{Error, Result};
+use deepgp_data::with_log_slopes;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -48,9 +49,10 @@ impl Model {
             return Err(Error::Parameter { name, layer: None, entry: None, value: 0.0, requirement });
         }
         let predictive = self.predictive(x)?;
-        predictive.log_density(y, 1.0)?;
+        // What is wrong with the targets is so at any factor.
+        predictive.log_density(y)?;
         let score = |log_factor: f64| {
-            let log_density = predictive.log_density(y, log_factor.exp());
+            let log_density = predictive.clone().widened(log_factor.exp()).log_density(y);
             log_density.ok().and_then(|all| finite_mean(&all)).unwrap_or(f64::NEG_INFINITY)
         };
         let [low, high] = FACTORS.map(f64::ln);
@@ -77,8 +79,8 @@ impl Model {
                 true => member.mixture_log_density(&x, &t, samples, &mut rng)?,
                 false => moments.clone(),
             };
-            by_samples.push(expert.with_slopes(by_sampling, &y));
-            by_moments.push(expert.with_slopes(moments, &y));
+            by_samples.push(with_log_slopes(&expert.warps, &y, by_sampling));
+            by_moments.push(with_log_slopes(&expert.warps, &y, moments));
             weights.push(expert.weight);
         }
         let score = |all: &[Vec<f64>]| {

@@ -25,7 +25,6 @@ mod calibrate;
 mod checkpoint;
 mod config;
 mod judged;
-mod legendre;
 mod limits;
 mod linear;
 mod mixture;

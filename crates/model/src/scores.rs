@@ -51,7 +51,7 @@ impl Scores {
 }
 
 /// Log density of each row of `y` under independent normals with the given moments.
-fn normal_log_densities(predicted: &Moments, y: &Mat) -> Vec<f64> {
+pub(crate) fn normal_log_densities(predicted: &Moments, y: &Mat) -> Vec<f64> {
     let row = |n: usize| {
         let one = |p: usize| normal_log_density(y[(n, p)], predicted.mean[(n, p)], predicted.var[(n, p)]);
         (0..y.cols()).map(one).sum()
