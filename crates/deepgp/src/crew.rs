@@ -10,7 +10,7 @@ use std::hint::spin_loop;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -184,6 +184,21 @@ impl Crew {
         1 + self.workers.len()
     }
 
+    /// What every thread makes for itself, by their numbers: in memory of its own, as far as the allocator keeps threads apart.
+    ///
+    /// # Panics
+    /// If `make` does.
+    pub fn each_makes<T: Send>(&mut self, make: impl Fn() -> T + Sync) -> Vec<T> {
+        let all_here = Barrier::new(self.threads());
+        let mut made: Vec<Option<T>> = (0..self.threads()).map(|_| None).collect();
+        // Who waits for the others cannot take a second piece, and the first one that a thread takes is its own.
+        each(Some(self), lent(&mut made), |_, own| {
+            all_here.wait();
+            *own = Some(make());
+        });
+        made.into_iter().flatten().collect()
+    }
+
     /// Does all pieces, each once; returns when all are done. A thread does those of its own share one after the other, and then
     /// takes what others have left, from its end. `work` gets the number of the thread, below [`Crew::threads`] and never in use
     /// twice at a time, and that of the piece.
@@ -346,6 +361,8 @@ impl Drop for Crew {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
+    use std::thread::ThreadId;
 
     #[test]
     fn every_piece_is_done_once_and_no_thread_works_twice_at_a_time() {
@@ -361,6 +378,21 @@ mod tests {
                     assert!(at_work[thread].swap(false, Ordering::SeqCst));
                 });
                 assert!(done.iter().all(|n| n.load(Ordering::SeqCst) == 1));
+            }
+        }
+    }
+
+    #[test]
+    fn every_thread_makes_its_own() {
+        for threads in [1, 2, 5] {
+            let mut crew = Crew::new(threads);
+            let makers = crew.each_makes(|| std::thread::current().id());
+            assert_eq!(makers.len(), crew.threads());
+            assert_eq!(makers.iter().collect::<HashSet<_>>().len(), crew.threads(), "all of them");
+            let here: Vec<Mutex<Option<ThreadId>>> = makers.iter().map(|_| Mutex::default()).collect();
+            crew.run(100, &|thread, _| *here[thread].lock().expect("no panic") = Some(std::thread::current().id()));
+            for (here, maker) in here.into_iter().zip(makers) {
+                assert!(here.into_inner().expect("no panic").is_none_or(|id| id == maker), "by its number");
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::crew::{Crew, each, lent};
 use crate::gauss;
-use crate::layer::{Inducing, Inputs, KnownTape, LayerSums, Projection, RandomTape, Wanted};
+use crate::layer::{Inducing, Inputs, KnownTape, Layer, LayerSums, Projection, RandomTape, Wanted};
 use crate::likelihood::Observation;
 use crate::linalg::Mat;
 use crate::network::DeepGp;
@@ -21,8 +21,9 @@ pub const BLOCK: usize = 64;
 const SLOTS: usize = 8;
 /// Numbers of a table that stays in the second-level cache, beside what a step works with.
 const NEAR: usize = 1 << 15;
-/// Inducing inputs of a layer whose factorisations take longer than it takes to give them to another thread.
-const LARGE: usize = 64;
+/// Inducing inputs of a layer from which on it pays to give its factorisations to another thread: where threads share the passes too, and
+/// are awake and have its matrices in their caches, and where they do not.
+const LARGE: [usize; 2] = [32, 64];
 
 /// Sums over points of log Z_n and of what its derivatives need.
 #[derive(Debug, Clone)]
@@ -83,11 +84,12 @@ impl Sums {
 #[derive(Debug)]
 pub struct Workspace {
     /// One for every thread, which finds its own in its cache, with the sums of the slot that it works on. Nobody ever waits for one.
-    workers: Vec<Mutex<(Worker, Sums)>>,
+    /// Each thread has asked for its own memory, so that no two write to the same cache line.
+    workers: Vec<Mutex<Box<(Worker, Sums)>>>,
     halves: [Mutex<Half>; 2],
     crew: Option<Crew>,
-    /// Whether a layer's matrices are so large that it pays to share out layers.
-    has_large_layers: bool,
+    /// Inducing inputs of the largest layer.
+    largest: usize,
 }
 
 /// Working memory of a thread.
@@ -187,17 +189,19 @@ impl Workspace {
     /// Memory for passes through `model` on this many threads (0 and 1: the caller's alone). Results do not depend on
     /// the number. Should the system refuse threads, the caller's is used.
     pub fn new(model: &DeepGp, threads: usize) -> Self {
-        let crew = (threads > 1).then(|| Crew::new(threads.min(SLOTS)));
-        let n_workers = crew.as_ref().map_or(1, Crew::threads);
-        let workers = (0..n_workers).map(|_| Mutex::new((Worker::new(model), Sums::zeros(model)))).collect();
+        let mut crew = (threads > 1).then(|| Crew::new(threads.min(SLOTS)));
+        let own = || Mutex::new(Box::new((Worker::new(model), Sums::zeros(model))));
+        let workers = crew.as_mut().map_or_else(|| vec![own()], |crew| crew.each_makes(own));
         let halves = std::array::from_fn(|_| Mutex::new(Half::new(model, crew.is_some())));
-        let has_large_layers = model.layers().iter().any(|layer| layer.n_inducing() >= LARGE);
-        Self { workers, halves, crew, has_large_layers }
+        let largest = model.layers().iter().map(Layer::n_inducing).max().unwrap_or(0);
+        Self { workers, halves, crew, largest }
     }
 
-    /// The threads, for what a step does between passes, if it pays to share that out.
-    pub fn crew(&mut self) -> Option<&mut Crew> {
-        self.crew.as_mut().filter(|_| self.has_large_layers)
+    /// The threads, for what a step does between passes of so many points, if it pays to share that out.
+    pub fn crew(&mut self, n_points: usize) -> Option<&mut Crew> {
+        let [shared, alone] = LARGE;
+        let least = if n_blocks(n_points) > 1 { shared } else { alone };
+        self.crew.as_mut().filter(|_| self.largest >= least)
     }
 }
 
@@ -271,7 +275,7 @@ impl Pass<'_> {
         halves.iter_mut().for_each(|half| alone(half).clear());
         let work = |thread: usize, s: usize| {
             let mut worker = workers[thread].lock().unwrap_or_else(PoisonError::into_inner);
-            let (worker, sums) = &mut *worker;
+            let (worker, sums) = &mut **worker;
             sums.clear();
             for b in (s..blocks).step_by(SLOTS) {
                 // What comes next if this thread is alone.

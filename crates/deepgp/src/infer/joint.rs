@@ -142,7 +142,7 @@ pub(super) fn sep_energy(
     let n_data = batch.n_data as f64;
     let (weight, share) = (batch.weight(alpha), 1.0 - alpha / n_data);
     let posterior = all_moments(factors, 1.0)?;
-    ws.prepare((model, jitter), (factors, share), None)?;
+    ws.prepare((model, jitter), (factors, share), (batch.rows.len(), false))?;
     ws.visit_batch(model, alpha, Wanted::Gradient, batch);
 
     let Workspace { cavity, backs, sums, .. } = &mut *ws;

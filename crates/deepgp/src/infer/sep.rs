@@ -24,8 +24,11 @@ pub(super) fn step(
     let Settings { alpha, jitter, .. } = inference.settings;
     let (n_data, weight) = (batch.n_data as f64, batch.weight(alpha));
     let phi = state.log_partition(&mut ws.root)?;
-    let sites = (kind == Site::FirstOrder).then_some(batch.rows.len());
-    ws.prepare((model, jitter), (state.factors(), 1.0 - alpha / n_data), sites)?;
+    let passes = match kind {
+        Site::FirstOrder => (batch.rows.len(), true),
+        Site::Exact => (1, false),
+    };
+    ws.prepare((model, jitter), (state.factors(), 1.0 - alpha / n_data), passes)?;
 
     let mut events = Vec::new();
     match kind {

@@ -105,22 +105,22 @@ impl Workspace {
         }
     }
 
-    /// All that a pass needs: `context` for the model, `cavity` and `projections` of prior × factorˢ, for anything or for
-    /// [`Workspace::visit_batch`] alone, with first-order sites of so many points. For these the layers above the first do without the
-    /// covariances of their cavities, and where points are few the first does so too.
+    /// All that passes of `n_points` need: `context` for the model, `cavity` and `projections` of prior × factorˢ, for anything or for
+    /// first-order sites by [`Workspace::visit_batch`] alone. For these the layers above the first do without the covariances of their
+    /// cavities, and where points are few the first does so too.
     pub(super) fn prepare(
         &mut self,
         (model, jitter): (&DeepGp, Jitter),
         (factors, share): (&[Vec<Factor>], f64),
-        sites: Option<usize>,
+        (n_points, for_sites): (usize, bool),
     ) -> Result<()> {
         let Self { context, cavity, is_factored, projections, pass, .. } = self;
-        *is_factored = sites.is_some_and(|points| points <= FEW * model.layers()[0].n_inducing());
+        *is_factored = for_sites && n_points <= FEW * model.layers()[0].n_inducing();
         let memory = ((lent(context.sized(model)), lent(cavity)), lent(projections));
-        try_each(pass.crew(), memory, |l, ((inducing, cavity), projection)| {
+        try_each(pass.crew(n_points), memory, |l, ((inducing, cavity), projection)| {
             let inputs = Inputs::of(l);
             inducing.refill(&model.layers()[l], inputs, jitter).map_err(|e| e.in_layer(l))?;
-            let is_factored = if l == 0 { *is_factored } else { sites.is_some() };
+            let is_factored = if l == 0 { *is_factored } else { for_sites };
             for (d, (factor, q)) in factors[l].iter().zip(cavity.iter_mut()).enumerate() {
                 let refilled = if is_factored { q.refill_factored(factor, share) } else { q.refill(factor, share) };
                 refilled.map_err(|e| e.in_output(d).in_layer(l))?;
@@ -148,7 +148,7 @@ impl Workspace {
             sums,
         );
         let memory = ((lent(&mut sums.layers), lent(backs)), (lent(inducing_scratch), lent(&mut gradient.layers)));
-        each(pass.crew(), memory, |l, ((sums, back), (scratch, grad))| {
+        each(pass.crew(batch.rows.len()), memory, |l, ((sums, back), (scratch, grad))| {
             let (inducing, q) = (&context.inducing[l], (wanted == Wanted::Sites).then_some(&cavity[l][..]));
             projections[l].adjoint_solving(q, inducing, sums, back);
             grad.clear();
