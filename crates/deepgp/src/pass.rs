@@ -21,9 +21,10 @@ pub const BLOCK: usize = 64;
 const SLOTS: usize = 8;
 /// Numbers of a table that stays in the second-level cache, beside what a step works with.
 const NEAR: usize = 1 << 15;
-/// Inducing inputs of a layer from which on it pays to give its factorisations to another thread: where threads share the passes too, and
-/// are awake and have its matrices in their caches, and where they do not.
-const LARGE: [usize; 2] = [32, 64];
+/// Inducing inputs of a layer whose factorisations take longer than it takes to give them to another thread.
+const LARGE: usize = 64;
+/// The same where threads share the passes too, so that they are awake and have its matrices in their caches.
+const LARGE_IF_SHARED: usize = 32;
 
 /// Sums over points of log Z_n and of what its derivatives need.
 #[derive(Debug, Clone)]
@@ -84,7 +85,7 @@ impl Sums {
 #[derive(Debug)]
 pub struct Workspace {
     /// One for every thread, which finds its own in its cache, with the sums of the slot that it works on. Nobody ever waits for one.
-    /// Each thread has asked for its own memory, so that no two write to the same cache line.
+    /// Each thread has asked for its own memory, since two that write to the same cache line wait for each other.
     workers: Vec<Mutex<Box<(Worker, Sums)>>>,
     halves: [Mutex<Half>; 2],
     crew: Option<Crew>,
@@ -199,8 +200,7 @@ impl Workspace {
 
     /// The threads, for what a step does between passes of so many points, if it pays to share that out.
     pub fn crew(&mut self, n_points: usize) -> Option<&mut Crew> {
-        let [shared, alone] = LARGE;
-        let least = if n_blocks(n_points) > 1 { shared } else { alone };
+        let least = if n_blocks(n_points) > 1 { LARGE_IF_SHARED } else { LARGE };
         self.crew.as_mut().filter(|_| self.largest >= least)
     }
 }
