@@ -2,12 +2,12 @@
 //!
 //! Input: two bytes for the length of the JSON (the top bit says whether it is a checkpoint), the JSON, the floats. The
 //! container is put around them with a right checksum, so that the parts behind it are reached. Seeds:
-//! `cargo test -p deepgp-model --test hostile -- --ignored seeds`.
+//! `cargo test -p deepgp-task --test hostile -- --ignored seeds`.
 #![no_main]
 
 use deepgp::Mat;
 use deepgp_io::{Kind, seal};
-use deepgp_model::{Checkpoint, SavedModel};
+use deepgp_task::{Checkpoint, SavedModel};
 use libfuzzer_sys::fuzz_target;
 
 /// Larger ones are slow, not wrong.

@@ -5,8 +5,8 @@ use crate::fault::usage;
 use crate::out::write_to;
 use crate::values::FunctionName;
 use anyhow::{Context, Result};
-use deepgp::linalg::Mat;
-use deepgp_data::builtin;
+use deepgp_datasets::builtin;
+use deepgp_numerics::linalg::Mat;
 use std::io::Write;
 use std::path::Path;
 

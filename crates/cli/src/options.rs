@@ -8,7 +8,7 @@ use crate::values::{
 use anyhow::{Context, Result};
 use clap::{Args, Command};
 use deepgp_data::ReadOptions;
-use deepgp_model::Config;
+use deepgp_task::Config;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@ use crate::options::{ModelOptions, Options, TableOptions, positive, threads};
 use crate::values::{Names, Seconds, TransformName};
 use anyhow::Result;
 use deepgp_data::{ReadOptions, Roles};
-use deepgp_model::Config;
+use deepgp_task::Config;
 use std::path::{Path, PathBuf};
 
 /// What decides on the end of training.
@@ -39,7 +39,7 @@ pub struct Plan {
     /// What ends training.
     pub length: Length,
     /// The search for a model, unless it is given.
-    pub auto: Option<deepgp_auto::Settings>,
+    pub auto: Option<deepgp_fit::Settings>,
     /// The transform of the targets.
     pub transform: Option<TransformName>,
     /// Whether standard deviations are calibrated by the held-out rows.
@@ -194,7 +194,7 @@ impl Plan {
 }
 
 /// The settings of a search, if one is asked for or nothing is said of the network and its training.
-fn auto(options: &Options) -> Result<Option<deepgp_auto::Settings>> {
+fn auto(options: &Options) -> Result<Option<deepgp_fit::Settings>> {
     let is_open = is_open(&options.model) && options.epochs.is_none() && options.transform.is_none();
     match (options.auto || is_open, options.ensemble, options.effort) {
         (false, None, None) => Ok(None),
@@ -219,18 +219,18 @@ pub fn search_settings(
     model: &ModelOptions,
     ensemble: Option<usize>,
     effort: Option<f64>,
-) -> Result<deepgp_auto::Settings> {
+) -> Result<deepgp_fit::Settings> {
     if !is_open(model) {
         return Err(decides_itself());
     }
-    let plain = deepgp_auto::Settings::default();
+    let plain = deepgp_fit::Settings::default();
     let (ensemble, effort) = (ensemble.unwrap_or(plain.ensemble), effort.unwrap_or(plain.effort));
     positive("effort", effort)?;
     if ensemble == 0 {
         return Err(usage!("--ensemble must be at least 1"));
     }
     let (seed, threads) = (model.seed.unwrap_or(plain.seed), threads(model.threads)?);
-    Ok(deepgp_auto::Settings { effort, ensemble, seed, threads })
+    Ok(deepgp_fit::Settings { effort, ensemble, seed, threads })
 }
 
 /// The checkpoint that belongs to a model file.

@@ -7,10 +7,10 @@ use crate::rows::{Loaded, Table};
 use crate::score::Tallies;
 use crate::words::{count, duration, network, plural};
 use anyhow::{Context, Result};
-use deepgp::linalg::Mat;
 use deepgp_data::{Batch, Targets};
-use deepgp_model::{Record, Scores};
+use deepgp_numerics::linalg::Mat;
 use deepgp_report::{CurvePoint, Report, Source, Training, from_model};
+use deepgp_task::{Record, Scores};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
@@ -113,7 +113,7 @@ pub fn report(title: &str, loaded: &Loaded, sample: &Sample, baselines: Vec<(&'s
     Ok(from_model(title, &loaded.model, source, training)?)
 }
 
-fn curve_point(point: &deepgp_model::CurvePoint) -> Option<CurvePoint> {
+fn curve_point(point: &deepgp_task::CurvePoint) -> Option<CurvePoint> {
     let (valid_rmse, valid_log_density) = (point.rmse, point.mean_log_density);
     Some(CurvePoint { step: point.step, energy: point.energy?, valid_rmse, valid_log_density })
 }

@@ -5,7 +5,7 @@ use crate::options::TableOptions;
 use crate::out::notices;
 use anyhow::{Context, Result, anyhow};
 use deepgp_data::{Batch, Encoder, Reader, Source, Targets};
-use deepgp_model::{Model, SavedModel};
+use deepgp_task::{Model, SavedModel};
 use std::path::Path;
 
 /// Rows that a thread works on at a time: enough that what a prediction needs once is little beside them, few enough that tables of

@@ -11,8 +11,8 @@ use deepgp::kernel::{Kernel, Smoothness};
 use deepgp::layer::Layer;
 use deepgp::likelihood::Likelihood;
 use deepgp_data::{Kind, Schema};
-use deepgp_model::{Record, SavedModel};
 use deepgp_report::mean_square_slopes;
+use deepgp_task::{Record, SavedModel};
 use serde_json::{Value, json};
 
 /// Columns whose relevance is shown.

@@ -3,9 +3,10 @@
 use clap::ValueEnum;
 use deepgp::infer::{Engine, Site};
 use deepgp::init::{KernelChoice, MeanChoice};
-use deepgp::optim::Schedule;
-use deepgp_data::{Decimal, Header, WarpKind};
-use deepgp_model::Noise;
+use deepgp_data::{Decimal, Header};
+use deepgp_numerics::optim::Schedule;
+use deepgp_task::Noise;
+use deepgp_task::WarpKind;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::str::FromStr;
 

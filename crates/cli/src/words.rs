@@ -1,7 +1,7 @@
 //! Numbers, times and tables as people read them.
 
 use deepgp::kernel::Kernel;
-use deepgp_model::{Record, SavedModel, Scores};
+use deepgp_task::{Record, SavedModel, Scores};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Four significant digits.

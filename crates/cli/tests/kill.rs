@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Folder, homes};
-use deepgp_model::SavedModel;
+use deepgp_task::SavedModel;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::Path;
@@ -64,7 +64,7 @@ fn killed_runs_end_with_the_same_network() {
             let show = f.run("fit --resume --dry-run --json").ok().json();
             assert_eq!(show["targets"][0], "price");
             let step =
-                deepgp_model::Checkpoint::<serde_json::Value>::load(&checkpoint).expect("a whole one").snapshot.step();
+                deepgp_task::Checkpoint::<serde_json::Value>::load(&checkpoint).expect("a whole one").snapshot.step();
             assert!(step >= furthest, "back from step {furthest} to {step}");
             furthest = step;
         }

@@ -282,7 +282,7 @@ pub enum Error {
     },
     /// The numbers do not form a matrix.
     #[error(transparent)]
-    Matrix(#[from] deepgp::Error),
+    Matrix(#[from] deepgp_numerics::Error),
 }
 
 /// "; hint", or nothing.

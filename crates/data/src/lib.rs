@@ -1,4 +1,4 @@
-//! Data for deep Gaussian processes: tables, schemas, splits, standardisation, and built-in sets.
+//! Tables in, chunks of typed columns out: formats, schemas, notices and splits.
 //!
 //! A [`Source`] (file, standard input, memory) is read by a [`Reader`] in [`Chunk`]s of rows, whatever its format. A
 //! [`Schema`] is learnt from the training data in one pass; an [`Encoder`] applies it, then and at prediction time, to
@@ -23,30 +23,23 @@
 //! # Ok::<(), deepgp_data::Error>(())
 //! ```
 
-pub mod builtin;
 mod cell;
 mod chunk;
 mod error;
-mod indicators;
 mod notice;
 mod read;
 mod schema;
 mod source;
 mod splits;
-mod standardise;
 mod suggest;
 mod table;
-mod warp;
 
 pub use cell::{Cell, Decimal, MISSING};
 pub use chunk::Chunk;
 pub use error::{Error, Place, Result};
-pub use indicators::Indicators;
 pub use notice::Notice;
 pub use read::{Header, MAX_COLUMNS, MAX_ROW_BYTES, ReadOptions, Reader};
 pub use schema::{Batch, Encoder, Input, Kind, Learnt, MAX_FEATURES, Roles, Schema, Targets};
 pub use source::Source;
 pub use splits::{read_splits, train_test};
-pub use standardise::Standardiser;
 pub use table::Table;
-pub use warp::{Warp, WarpKind, unwarp_moments, warp_targets, with_log_slopes};

@@ -4,7 +4,7 @@ use crate::cell::{Cell, mistaken_number};
 use crate::error::{Error, Result, excerpt};
 use crate::read::{ReadOptions, Reader};
 use crate::source::Source;
-use deepgp::linalg::Mat;
+use deepgp_numerics::linalg::Mat;
 use std::path::PathBuf;
 
 /// Named columns of finite numbers.

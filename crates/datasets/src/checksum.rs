@@ -1,6 +1,6 @@
 //! The identity of a set: SHA-256 of its values, whatever file they came in, and of its splits.
 
-use deepgp::linalg::Mat;
+use deepgp_numerics::linalg::Mat;
 use sha2::{Digest, Sha256};
 
 /// Bytes that are collected before they are hashed.
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn is_that_of_the_stated_bytes() -> deepgp::Result<()> {
+    fn is_that_of_the_stated_bytes() -> deepgp_numerics::Result<()> {
         let (x, y) = (Mat::from_rows(&[[1.0, -0.0], [2.5, -3.0]])?, Mat::from_rows(&[[0.0], [1e300]])?);
         let bits = [1.0, 0.0, 0.0, 2.5, -3.0, 1e300].map(f64::to_bits);
         assert_eq!(values_sha256(&x, &y), sha(&[&[2, 2, 1], &bits[..]].concat()));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_shapes_and_values_apart() -> deepgp::Result<()> {
+    fn tells_shapes_and_values_apart() -> deepgp_numerics::Result<()> {
         let one = |rows, features, targets| values_sha256(&Mat::zeros(rows, features), &Mat::zeros(rows, targets));
         let mut all = vec![one(6, 1, 1), one(4, 2, 1), one(4, 1, 2), one(3, 3, 1), one(3, 1, 3)];
         all.sort_unstable();

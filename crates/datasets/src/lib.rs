@@ -18,6 +18,7 @@
 //! # Ok::<(), deepgp_datasets::Error>(())
 //! ```
 
+pub mod builtin;
 mod checksum;
 #[cfg(feature = "fetch")]
 mod download;

@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::registry::{Set, SplitRule};
 use crate::splits::standard_splits;
 use crate::write;
-use deepgp::linalg::Mat;
 use deepgp_data::{Table, read_splits};
+use deepgp_numerics::linalg::Mat;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

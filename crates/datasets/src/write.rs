@@ -89,8 +89,8 @@ fn splits(splits: &[Vec<usize>], out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deepgp::linalg::Mat;
     use deepgp_data::{Source, Table};
+    use deepgp_numerics::linalg::Mat;
     use proptest::prelude::*;
 
     proptest! {

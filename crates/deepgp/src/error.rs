@@ -139,6 +139,24 @@ impl Error {
     }
 }
 
+impl From<deepgp_numerics::Error> for Error {
+    /// The same failure, in no layer yet.
+    fn from(error: deepgp_numerics::Error) -> Self {
+        use deepgp_numerics::Error as Numeric;
+        match error {
+            Numeric::NotFinite { what, row, column, value } => Self::NotFinite { what, row, column, value },
+            Numeric::Empty { what, rows, columns } => Self::Empty { what, rows, columns },
+            Numeric::Shape { what, expected, found } => Self::Shape { what, expected, found },
+            Numeric::Parameter { name, entry, value, requirement } => {
+                Self::Parameter { name, layer: None, entry, value, requirement }
+            }
+            Numeric::NotPositiveDefinite { what, pivot, jitter } => {
+                Self::NotPositiveDefinite { what, layer: None, output: None, pivot, jitter }
+            }
+        }
+    }
+}
+
 /// " of layer 3", or nothing.
 fn at(what: &str, index: Option<usize>) -> String {
     index.map_or_else(String::new, |i| format!(" of {what} {i}"))
@@ -165,8 +183,8 @@ mod tests {
     use crate::infer::{Inference, Settings};
     use crate::init::{Architecture, network};
     use crate::likelihood::{Gaussian, Likelihood, Observation, Probit};
-    use crate::linalg::{Mat, symmetric_eigen};
     use crate::train::{self, Fingerprint, Trainer};
+    use deepgp_numerics::linalg::{Mat, symmetric_eigen};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
@@ -174,10 +192,10 @@ mod tests {
     /// compile before it has been provoked here.
     fn provoke_after(previous: Option<&Error>) -> Option<Result<()>> {
         let not_finite = || Mat::from_fn(2, 2, |i, j| if (i, j) == (1, 0) { f64::NAN } else { 0.0 });
-        let Some(previous) = previous else { return Some(not_finite().check_data("inputs")) };
+        let Some(previous) = previous else { return Some(not_finite().check_data("inputs").map_err(Error::from)) };
         Some(match previous {
-            Error::NotFinite { .. } => Mat::zeros(0, 3).check_data("targets"),
-            Error::Empty { .. } => Mat::from_vec(2, 3, vec![0.0; 5]).map(|_| ()),
+            Error::NotFinite { .. } => Mat::zeros(0, 3).check_data("targets").map_err(Error::from),
+            Error::Empty { .. } => Mat::from_vec(2, 3, vec![0.0; 5]).map(|_| ()).map_err(Error::from),
             Error::Shape { .. } => Inference::new(Settings { alpha: 0.0, ..Settings::default() }).map(|_| ()),
             Error::Parameter { .. } => {
                 let shape = Architecture { n_inducing: 3, exact_inducing: true, ..Architecture::default() };
@@ -208,7 +226,9 @@ mod tests {
                 let (one, other) = (Mat::from_fn(3, 1, |i, _| i as f64), Mat::from_fn(3, 1, |i, _| -(i as f64)));
                 Fingerprint::of(&one, &one).expect_same(&Fingerprint::of(&other, &one))
             }
-            Error::OtherData { .. } => Mat::zeros(0, 1).check_data("inducing inputs").map_err(|e| e.in_layer(3)),
+            Error::OtherData { .. } => {
+                Mat::zeros(0, 1).check_data("inducing inputs").map_err(|e| Error::from(e).in_layer(3))
+            }
             Error::InLayer { .. } => return None,
         })
     }

@@ -8,11 +8,11 @@
 //! The posterior is s = 1, the cavity of SEP is s = 1 − α/N: the same function.
 
 use crate::error::Result;
-use crate::linalg::factor::cholesky_solving;
-use crate::linalg::{
+use deepgp_numerics::linalg::factor::cholesky_solving;
+use deepgp_numerics::linalg::{
     Cholesky, Mat, Op, axpy, combine_symmetric, dot, mul, mul_lower_transposed, not_definite, sum_of_logs,
 };
-use crate::simd::{combine, find};
+use deepgp_numerics::simd::{combine, find};
 use serde::{Deserialize, Serialize};
 
 /// Natural parameters of a Gaussian factor: exp(−½ vᵀΛv + ηᵀv).
@@ -140,14 +140,15 @@ impl Moments {
     fn factor(&mut self, factor: &Factor, share: f64) -> Result<()> {
         self.half_mean.clear();
         self.half_mean.extend(factor.linear.iter().map(|eta| share * eta));
-        self.precision.refill_solving(&factor.precision, share, 1.0, &mut self.half_mean, "I + Λ")
+        self.precision.refill_solving(&factor.precision, share, 1.0, &mut self.half_mean, "I + Λ")?;
+        Ok(())
     }
 
     /// φ from μ and w.
     fn complete(&mut self) -> Result<()> {
         // An entry of C⁻¹ that is not finite leaves its column's product so, whatever it is multiplied by.
         if let Some(pivot) = find(&self.mean, |mean| !mean.is_finite()) {
-            return Err(not_definite("I + Λ", pivot, 0.0));
+            return Err(not_definite("I + Λ", pivot, 0.0).into());
         }
         self.log_partition = -0.5 * self.precision.log_det() + 0.5 * dot(&self.half_mean, &self.half_mean);
         Ok(())

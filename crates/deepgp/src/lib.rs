@@ -3,7 +3,7 @@
 //! The maths of the project and nothing else: no files, clock, printing, or global state but constant tables. The method
 //! is that of Bui, Hernández-Lobato, Li, Hernández-Lobato and Turner (2015). `docs/paper-map.md` in the repository leads
 //! from each of its equations to the function that computes it (a test keeps the map true), `docs/GLOSSARY.md` from each
-//! letter to its identifier, and `docs/DESIGN.md` gives reasons. For data in their own units there is the crate `deepgp-model`.
+//! letter to its identifier, and `docs/DESIGN.md` gives reasons. For data in their own units there is the crate `deepgp-task`.
 //!
 //! # Example
 //!
@@ -36,12 +36,11 @@
 //!
 //! A run reads from left to right: rows of a [`Mat`], [`batches`], [`layer`] after layer over [`kernel`] expectations,
 //! [`likelihood`] (log Z), and back through the same stations ([`mod@pass`]); an engine ([`infer`]) moves the factors
-//! ([`gauss`]) and Adam ([`optim`]) the parameters ([`param`]), driven by [`train`]. [`predict`] and [`metrics`] are
-//! for afterwards.
+//! ([`gauss`]) and Adam ([`numerics::optim`]) the parameters ([`param`]), driven by [`train`]. [`predict`] and [`metrics`] are
+//! for afterwards. Matrices and vectors come from [`numerics`].
 
 pub mod batches;
 pub mod closed;
-mod crew;
 pub mod error;
 pub mod gauss;
 pub mod infer;
@@ -49,24 +48,20 @@ pub mod init;
 pub mod kernel;
 pub mod layer;
 pub mod likelihood;
-pub mod linalg;
 pub mod metrics;
 pub mod network;
-pub mod optim;
 pub mod param;
 pub mod pass;
 pub mod predict;
-pub mod simd;
-pub mod special;
 pub mod train;
 
+pub use deepgp_numerics::{self as numerics, Mat};
 pub use error::{Error, Result};
 pub use infer::{Engine, Event};
 pub use init::Architecture;
 pub use kernel::Kernel;
 pub use layer::{Layer, Mean};
 pub use likelihood::Likelihood;
-pub use linalg::Mat;
 pub use network::DeepGp;
 pub use predict::{Prediction, Predictor};
 pub use train::{Fitted, Observer, Outcome, Snapshot, Trainer};

@@ -1,7 +1,7 @@
 //! How good predictions are: errors, scores and calibration, each with its unit and its better direction.
 
 use crate::error::{Error, Result, expect_positive, expect_size};
-use crate::special::phi;
+use deepgp_numerics::special::phi;
 use libm::{erf, erfc};
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 

@@ -4,9 +4,9 @@ use crate::error::{Error, Result, expect_size};
 use crate::gauss::Factor;
 use crate::layer::{Layer, LayerGrad};
 use crate::likelihood::{Likelihood, Observation};
-use crate::linalg::Mat;
 use crate::param::{Block, BlockMut, Parameters};
-use crate::simd::wide;
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::simd::wide;
 use serde::{Deserialize, Serialize};
 
 /// A deep Gaussian process: x → layer 1 → … → layer L → likelihood. With one layer it is a sparse GP.

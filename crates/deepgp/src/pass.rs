@@ -4,14 +4,14 @@
 //! their Ψ₂ is in cache. Nothing of the size of the data is kept: a block adds to the [`Sums`] of its slot, and slots are
 //! added in order, so that the result does not depend on how many threads shared the work.
 
-use crate::crew::{Crew, each, lent};
 use crate::gauss;
 use crate::layer::{Inducing, Inputs, KnownTape, Layer, LayerSums, Projection, RandomTape, Wanted};
 use crate::likelihood::Observation;
-use crate::linalg::Mat;
 use crate::network::DeepGp;
 use crate::param::Parameters;
-use crate::simd::{PAD, prefetch};
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::pool::{ThreadPool, each, lent};
+use deepgp_numerics::simd::{PAD, prefetch};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -88,7 +88,7 @@ pub struct Workspace {
     /// Each thread has asked for its own memory, since two that write to the same cache line wait for each other.
     workers: Vec<Mutex<Box<(Worker, Sums)>>>,
     halves: [Mutex<Half>; 2],
-    crew: Option<Crew>,
+    pool: Option<ThreadPool>,
     /// Inducing inputs of the largest layer.
     largest: usize,
 }
@@ -190,18 +190,18 @@ impl Workspace {
     /// Memory for passes through `model` on this many threads (0 and 1: the caller's alone). Results do not depend on
     /// the number. Should the system refuse threads, the caller's is used.
     pub fn new(model: &DeepGp, threads: usize) -> Self {
-        let mut crew = (threads > 1).then(|| Crew::new(threads.min(SLOTS)));
+        let mut pool = (threads > 1).then(|| ThreadPool::new(threads.min(SLOTS)));
         let own = || Mutex::new(Box::new((Worker::new(model), Sums::zeros(model))));
-        let workers = crew.as_mut().map_or_else(|| vec![own()], |crew| crew.each_makes(own));
-        let halves = std::array::from_fn(|_| Mutex::new(Half::new(model, crew.is_some())));
+        let workers = pool.as_mut().map_or_else(|| vec![own()], |pool| pool.each_makes(own));
+        let halves = std::array::from_fn(|_| Mutex::new(Half::new(model, pool.is_some())));
         let largest = model.layers().iter().map(Layer::n_inducing).max().unwrap_or(0);
-        Self { workers, halves, crew, largest }
+        Self { workers, halves, pool, largest }
     }
 
     /// The threads, for what a step does between passes of so many points, if it pays to share that out.
-    pub fn crew(&mut self, n_points: usize) -> Option<&mut Crew> {
+    pub fn pool(&mut self, n_points: usize) -> Option<&mut ThreadPool> {
         let least = if n_blocks(n_points) > 1 { LARGE_IF_SHARED } else { LARGE };
-        self.crew.as_mut().filter(|_| self.largest >= least)
+        self.pool.as_mut().filter(|_| self.largest >= least)
     }
 }
 
@@ -266,7 +266,7 @@ impl Pass<'_> {
         let blocks = n_blocks(rows.len());
         let used = blocks.clamp(1, SLOTS);
         let middle = used.div_ceil(2);
-        let Workspace { workers, halves, crew, .. } = ws;
+        let Workspace { workers, halves, pool, .. } = ws;
         if used == 1 {
             // One slot is the sum, and stands where it stood at the last step.
             sums.clear();
@@ -285,15 +285,15 @@ impl Pass<'_> {
             let (half, k) = if s < middle { (&halves[0], s) } else { (&halves[1], s - middle) };
             half.lock().unwrap_or_else(PoisonError::into_inner).take(k, sums);
         };
-        match crew {
-            Some(crew) => crew.run(used, &work),
+        match pool {
+            Some(pool) => pool.run(used, &work),
             None => (0..used).for_each(|s| work(0, s)),
         }
         let [first, second] = halves.each_mut().map(|half| &mut alone(half).total);
         std::mem::swap(sums, first);
         if used > middle {
             sums.add_numbers(second);
-            each(crew.as_mut(), lent(&mut sums.layers), |l, mine| mine.add(&second.layers[l]));
+            each(pool.as_mut(), lent(&mut sums.layers), |l, mine| mine.add(&second.layers[l]));
         }
     }
 

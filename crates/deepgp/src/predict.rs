@@ -4,9 +4,9 @@ use crate::error::Result;
 use crate::infer::{Context, Event, all_moments};
 use crate::layer::{KnownTape, Projection, RandomTape};
 use crate::likelihood::Observation;
-use crate::linalg::Mat;
 use crate::pass::BLOCK;
 use crate::train::Fitted;
+use deepgp_numerics::linalg::Mat;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 

@@ -2,8 +2,8 @@
 
 use deepgp::init::{Architecture, MeanChoice, network};
 use deepgp::likelihood::{Gaussian, Likelihood};
-use deepgp::linalg::Mat;
 use deepgp::train::{Progress, Settings, Trainer};
+use deepgp_numerics::linalg::Mat;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -8,17 +8,17 @@ use deepgp::init::{Architecture, network};
 use deepgp::kernel::{Eq, Kernel, Linear, Matern, Smoothness, SpectralMixture, Sum};
 use deepgp::layer::{Layer, Mean};
 use deepgp::likelihood::{Gaussian, Likelihood, Probit, StudentT};
-use deepgp::linalg::{Jitter, Mat};
 use deepgp::network::DeepGp;
-use deepgp::optim::Schedule;
 use deepgp::param::{Domain, Parameters};
 use deepgp::predict::Predictor;
 use deepgp::train::{self, Fitted, Trainer, energy};
 use deepgp::{Error, Result};
+use deepgp_numerics::linalg::{Jitter, Mat};
+use deepgp_numerics::optim::Schedule;
 
 /// Asserts that a result is an error whose message has every one of `parts`.
 #[track_caller]
-fn assert_refused<T>(result: Result<T>, parts: &[&str]) -> Error {
+fn assert_refused<T, E: std::error::Error>(result: std::result::Result<T, E>, parts: &[&str]) -> E {
     let Err(error) = result else { panic!("accepted; it should be refused for {parts:?}") };
     let message = error.to_string();
     assert!(parts.iter().all(|part| message.contains(part)), "{message:?} lacks one of {parts:?}");

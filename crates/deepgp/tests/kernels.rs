@@ -3,9 +3,9 @@
 use deepgp::kernel::{
     Eq, InputBar, Kernel, KernelGrad, Law, Linear, Matern, Psi, PsiSums, PsiTables, Smoothness, SpectralMixture, Sum,
 };
-use deepgp::linalg::{Mat, symmetric_eigen, tri};
 use deepgp::param::Parameters;
 use deepgp::{Error, Result};
+use deepgp_numerics::linalg::{Mat, symmetric_eigen, tri};
 use deepgp_oracle::{Tolerance, assert_all_close, assert_close, gradient, normal_expectation};
 use proptest::prelude::*;
 

@@ -2,8 +2,8 @@
 
 use deepgp::Error;
 use deepgp::likelihood::{Gaussian, Likelihood, Observation, Probit, StudentT, TiltedBar};
-use deepgp::linalg::Mat;
 use deepgp::param::Parameters;
+use deepgp_numerics::linalg::Mat;
 use deepgp_oracle::{
     MonteCarlo, Tolerance, assert_all_close, assert_close, assert_gradient, gradient, normal_expectation,
 };

@@ -8,10 +8,10 @@ use deepgp::infer::Workspace;
 use deepgp::infer::{Batch, Engine, Inference, Site, State};
 use deepgp::kernel::{Eq, Kernel, Law};
 use deepgp::layer::{Layer, Mean};
-use deepgp::linalg::Mat;
 use deepgp::network::DeepGp;
 use deepgp::predict::{Moments, Predictor};
 use deepgp::train::Fitted;
+use deepgp_numerics::linalg::Mat;
 use deepgp_oracle::{MonteCarlo, Tolerance, assert_all_close, assert_close, normal_expectation};
 
 // ---------------------------------------------------------------------------------------------------------------------

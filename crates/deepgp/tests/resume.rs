@@ -5,11 +5,11 @@ mod common;
 use common::{Draw, engines, gaussian};
 use deepgp::infer::{Engine, Settings as InferSettings, Site};
 use deepgp::init::{Architecture, network};
-use deepgp::linalg::Mat;
 use deepgp::network::DeepGp;
-use deepgp::optim::Schedule;
 use deepgp::train::{Observer, Progress, Settings, Snapshot, Termination, Trainer};
 use deepgp::{Error, Result};
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::optim::Schedule;
 use std::ops::ControlFlow;
 
 fn data(n: usize) -> (Mat, Mat) {

@@ -5,11 +5,11 @@ mod common;
 use common::{Draw, engines, free, gaussian, inference, no_factors};
 use deepgp::infer::{Engine, Event, Settings as InferSettings, Site};
 use deepgp::init::{Architecture, network};
-use deepgp::linalg::Mat;
 use deepgp::network::DeepGp;
 use deepgp::param::Parameters;
 use deepgp::predict::Predictor;
 use deepgp::train::{Fitted, Outcome, Progress, Settings, Termination, Trainer};
+use deepgp_numerics::linalg::Mat;
 use deepgp_oracle::MonteCarlo;
 use std::ops::ControlFlow;
 

@@ -1,6 +1,6 @@
 //! The circumstances of a measurement: program, commit, machine.
 
-use deepgp::simd::Isa;
+use deepgp_numerics::simd::Isa;
 use serde::{Deserialize, Serialize};
 
 /// What a measurement was made with. Results do not depend on it, except that another instruction set rounds differently.

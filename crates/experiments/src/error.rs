@@ -115,7 +115,10 @@ pub enum Error {
     },
     /// From training or prediction.
     #[error(transparent)]
-    Numerics(#[from] deepgp::Error),
+    Engine(#[from] deepgp::Error),
+    /// Numbers that do not form a matrix.
+    #[error(transparent)]
+    Matrix(#[from] deepgp_numerics::Error),
     /// From the data.
     #[error(transparent)]
     Data(#[from] deepgp_data::Error),

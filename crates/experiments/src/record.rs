@@ -2,7 +2,7 @@
 
 use crate::circumstances::Circumstances;
 use deepgp::train::Termination;
-use deepgp_model::{Config, Judged, Scores, Tried};
+use deepgp_task::{Config, Judged, Scores, Tried};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

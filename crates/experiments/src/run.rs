@@ -5,7 +5,7 @@ use crate::record::{Course, RunResult};
 use crate::task::Parts;
 use deepgp::infer::Event;
 use deepgp::train::{Progress, Termination};
-use deepgp_model::{Config, LinearModel, Prepared, ScoreTally, Scores, baselines};
+use deepgp_task::{Config, LinearModel, Prepared, ScoreTally, Scores, baselines};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

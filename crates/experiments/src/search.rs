@@ -10,8 +10,8 @@ use crate::record::{Criterion, SearchSettings, Trial};
 use crate::run::run;
 use crate::surrogate::Surrogate;
 use crate::task::Parts;
-use deepgp::linalg::Mat;
-use deepgp_model::{Config, Scores};
+use deepgp_numerics::linalg::Mat;
+use deepgp_task::{Config, Scores};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -140,7 +140,7 @@ fn best(tried: &[(f64, f64)]) -> Result<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deepgp_data::builtin;
+    use deepgp_datasets::builtin;
 
     fn quick() -> Config {
         let mut config = Config::default();

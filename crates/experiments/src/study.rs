@@ -9,7 +9,7 @@ use crate::run::run;
 use crate::search::search;
 use crate::task::{Task, TaskData};
 use crate::variant::Variant;
-use deepgp_model::Config;
+use deepgp_task::Config;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;

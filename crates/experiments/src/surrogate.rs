@@ -8,9 +8,9 @@
 
 use crate::error::Result;
 use deepgp::infer::{Engine, Settings, Site};
-use deepgp::linalg::Mat;
-use deepgp::special::{ndtr, phi};
-use deepgp_model::{Config, Model};
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::special::{ndtr, phi};
+use deepgp_task::{Config, Model};
 
 /// Steps of training; a handful of points in one dimension settles long before.
 const ITERATIONS: usize = 600;

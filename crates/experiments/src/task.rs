@@ -1,9 +1,9 @@
 //! Tasks: one target of one data set, with the rows of its test parts.
 
 use crate::error::{Error, Result};
-use deepgp::linalg::Mat;
 use deepgp_data::{Table, train_test};
 use deepgp_datasets::{Store, standard_splits};
+use deepgp_numerics::linalg::Mat;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use deepgp::infer::{Engine, Site};
 use deepgp::init::MeanChoice;
-use deepgp_model::Config;
+use deepgp_task::Config;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
@@ -88,7 +88,7 @@ impl Variant {
         let mut base = Config::default();
         base.architecture.n_inducing = 50;
         base.train.inference.alpha = 1.0;
-        base.train.schedule = deepgp::optim::Schedule::Constant;
+        base.train.schedule = deepgp_numerics::optim::Schedule::Constant;
         (base.train.batch_size, base.train.iterations) = (50, 4000);
         Self { network, base }
     }

@@ -4,7 +4,6 @@ mod common;
 
 use common::{lines, noise, paper, run, variant};
 use deepgp::infer::Engine;
-use deepgp::linalg::Mat;
 use deepgp_experiments::automatic::AutoStudy;
 use deepgp_experiments::present::{
     AnyColumn, Block, Options, ScoreTable, Sources, Spread, Table, aggregate, blocks, depth, engines, fill, fragment,
@@ -15,7 +14,8 @@ use deepgp_experiments::stats::Verdict;
 use deepgp_experiments::{
     Error, Execute, Log, Metric, Published, Results, Shard, Task, TaskData, average_ranks, ranks, read_records,
 };
-use deepgp_model::Judged;
+use deepgp_numerics::linalg::Mat;
+use deepgp_task::Judged;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

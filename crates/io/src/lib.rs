@@ -24,7 +24,7 @@
 //! ```
 //! A reader believes nothing: sizes are compared with the file's length before anything is allocated, the JSON is bounded,
 //! and no more floats are handed out than there are in the file. This crate knows no type of the other crates: what a model
-//! or a checkpoint consists of is said by `deepgp-model`.
+//! or a checkpoint consists of is said by `deepgp-task`.
 //!
 //! ```
 //! use deepgp_io::{Kind, decode, encode};

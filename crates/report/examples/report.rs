@@ -4,11 +4,11 @@
 //! cargo run --release -p deepgp-report --example report -- FOLDER
 //! ```
 
-use deepgp::linalg::Mat;
 use deepgp::train::Progress;
-use deepgp_data::builtin;
-use deepgp_model::{Config, Model};
+use deepgp_datasets::builtin;
+use deepgp_numerics::linalg::Mat;
 use deepgp_report::{CurvePoint, Source, Training, from_model};
+use deepgp_task::{Config, Model};
 use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -1,15 +1,15 @@
-//! Fills a report from a model, rows of data and the record of a training run: all that depends on `deepgp-model`.
+//! Fills a report from a model, rows of data and the record of a training run: all that depends on `deepgp-task`.
 
 use crate::hidden;
 use crate::report::{Better, CurvePoint, Report, ScoreTable, Slice, Surface, TargetResults};
 use crate::slopes::mean_square_slopes;
 use crate::stats::quantile;
 use deepgp::likelihood::Likelihood;
-use deepgp::linalg::Mat;
 use deepgp::predict::Moments;
-use deepgp::special::normal_log_density;
 use deepgp::{Error, Result};
-use deepgp_model::{Model, Predictive, ScoreTally, Scores};
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::special::normal_log_density;
+use deepgp_task::{Model, Predictive, ScoreTally, Scores};
 
 /// Columns that get a slice, and targets for which they do.
 const MAX_SLICES: usize = 6;

@@ -5,8 +5,8 @@ use crate::report::{HiddenCloud, HiddenNet, HiddenPath, LayerView, UnitUse};
 use crate::slopes::rates;
 use crate::stats::mean_std;
 use deepgp::Result;
-use deepgp::linalg::Mat;
 use deepgp::predict::Moments;
+use deepgp_numerics::linalg::Mat;
 
 /// Rows of the data that are asked for.
 const MAX_ROWS: usize = 1500;

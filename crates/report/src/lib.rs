@@ -5,10 +5,10 @@
 //! [`plot`], knows nothing of models and draws other figures as well.
 //!
 //! ```
-//! use deepgp_model::{Config, Model};
+//! use deepgp_task::{Config, Model};
 //! use deepgp_report::{Source, Training, from_model};
 //!
-//! let (x, y) = deepgp_data::builtin::step(60, 0.1, 1);
+//! let (x, y) = deepgp_datasets::builtin::step(60, 0.1, 1);
 //! let mut config = Config::default();
 //! (config.architecture.n_inducing, config.train.iterations) = (10, 50);
 //! let (model, _) = Model::fit(&x, &y, &config, &mut ())?;

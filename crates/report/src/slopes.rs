@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use deepgp::kernel::{Eq, Law, Linear, Matern, SpectralMixture, Sum};
     use deepgp::layer::Mean;
-    use deepgp::linalg::Mat;
+    use deepgp_numerics::linalg::Mat;
 
     /// −∂²k/∂τ_q² by differences, from the variance of f(x + h) − f(x − h).
     fn by_differences(kernel: &Kernel, q: usize) -> f64 {

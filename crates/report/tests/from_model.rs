@@ -1,10 +1,10 @@
 //! Reports of trained models: the numbers in them are the model's own.
 
 use deepgp::Error;
-use deepgp::linalg::Mat;
-use deepgp_data::builtin;
-use deepgp_model::{Config, Model, Noise};
+use deepgp_datasets::builtin;
+use deepgp_numerics::linalg::Mat;
 use deepgp_report::{CurvePoint, Report, Source, Training, from_model};
+use deepgp_task::{Config, Model, Noise};
 
 fn names(prefix: &str, n: usize) -> Vec<String> {
     (1..=n).map(|i| format!("{prefix}{i}")).collect()

@@ -1,7 +1,7 @@
 //! What the machine can do, measured beside the steps, and what it tells of time and memory.
 
-use deepgp::linalg::{Mat, Op, mul};
-use deepgp::simd::exp_into;
+use deepgp_numerics::linalg::{Mat, Op, mul};
+use deepgp_numerics::simd::exp_into;
 use serde::Serialize;
 use std::sync::Barrier;
 use std::time::Instant;

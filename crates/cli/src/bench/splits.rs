@@ -4,12 +4,12 @@ use crate::args::Splits;
 use crate::out::note;
 use crate::plan::search_settings;
 use anyhow::{Context, Result, bail, ensure};
-use deepgp::linalg::Mat;
 use deepgp::train::Termination;
-use deepgp_auto::{Found, Memory};
 use deepgp_data::{Table, read_splits, train_test};
+use deepgp_fit::{Found, Memory};
 use deepgp_io::Kind;
-use deepgp_model::{Config, Model, Prepared, Scores, Tried};
+use deepgp_numerics::linalg::Mat;
+use deepgp_task::{Config, Model, Prepared, Scores, Tried};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -105,5 +105,5 @@ fn search(args: &Splits, split: usize, data: &Prepared) -> Result<Found> {
             note(false, &format!("not kept: {:#}", anyhow::Error::new(error)));
         }
     };
-    Ok(deepgp_auto::fit(data, &settings, &memory, &AtomicBool::new(false), &keep)?)
+    Ok(deepgp_fit::fit(data, &settings, &memory, &AtomicBool::new(false), &keep)?)
 }

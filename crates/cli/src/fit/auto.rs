@@ -9,9 +9,9 @@ use crate::plan::{Length, Plan};
 use crate::words::{number, plural};
 use anyhow::Result;
 use deepgp::train::Termination;
-use deepgp_auto::{Memory, Settings};
+use deepgp_fit::{Memory, Settings};
 use deepgp_io::{FileError, FormatError, Kind};
-use deepgp_model::{Preprocessing, Record, Tried};
+use deepgp_task::{Preprocessing, Record, Tried};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
@@ -100,7 +100,7 @@ pub fn search(
                 }
             });
         }
-        let found = deepgp_auto::fit(&data.prepared, settings, &before.memory, stop, &|tried| {
+        let found = deepgp_fit::fit(&data.prepared, settings, &before.memory, stop, &|tried| {
             tell(quiet, tried);
             // A disk that is full for a moment does not end a long search.
             if let Err(error) = keep() {

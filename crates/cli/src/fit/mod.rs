@@ -22,7 +22,7 @@ use data::{TrainingData, learn};
 use deepgp::train::Termination;
 use deepgp_data::{Schema, Source};
 use deepgp_io::{FileError, FormatError, Kind, remove_leftovers};
-use deepgp_model::{Checkpoint, Record};
+use deepgp_task::{Checkpoint, Record};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use anyhow::Result;
 use deepgp::Event;
 use deepgp::train::{Fitted, Outcome, Termination};
 use deepgp_data::Notice;
-use deepgp_model::{Member, MomentCheck, Record, SavedModel, ScoreTally, Scores};
+use deepgp_task::{Member, MomentCheck, Record, SavedModel, ScoreTally, Scores};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

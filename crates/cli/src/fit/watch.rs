@@ -7,7 +7,7 @@ use crate::out::note;
 use crate::plan::{Length, Plan};
 use deepgp::Result;
 use deepgp::train::{Fitted, Observer, Progress, Trainer};
-use deepgp_model::{Best, Checkpoint, CurvePoint, Record};
+use deepgp_task::{Best, Checkpoint, CurvePoint, Record};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,7 +136,7 @@ impl<'a> Watch<'a> {
         &mut self,
         trainer: &Trainer<'_>,
         step: usize,
-    ) -> std::result::Result<(), deepgp_model::FileError> {
+    ) -> std::result::Result<(), deepgp_task::FileError> {
         let seconds = self.seconds();
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
         (self.record.steps, self.record.seconds) = (step, seconds);

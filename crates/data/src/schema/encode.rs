@@ -8,7 +8,7 @@ use crate::error::{Error, Result, excerpt};
 use crate::notice::Notice;
 use crate::read::{ReadOptions, Reader, positional};
 use crate::source::Source;
-use deepgp::linalg::Mat;
+use deepgp_numerics::linalg::Mat;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;

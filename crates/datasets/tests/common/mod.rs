@@ -1,8 +1,8 @@
 //! A folder of its own for each test, and a set whose values are at hand.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
-use deepgp::linalg::Mat;
 use deepgp_datasets::{Set, Store};
+use deepgp_numerics::linalg::Mat;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

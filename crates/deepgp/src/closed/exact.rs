@@ -15,10 +15,10 @@ use crate::gauss::Factor;
 use crate::infer::Settings as InferSettings;
 use crate::kernel::{Law, PsiTables};
 use crate::layer::{Inducing, Inputs, Layer};
-use crate::linalg::{Cholesky, Mat, Op, dot, mul};
 use crate::network::{DeepGp, Gradient};
-use crate::special::LN_2PI;
 use crate::train::Fitted;
+use deepgp_numerics::linalg::{Cholesky, Mat, Op, dot, mul};
+use deepgp_numerics::special::LN_2PI;
 
 /// Maximises the evidence from the hyperparameters of a network with one layer, whose inducing inputs are not used.
 ///

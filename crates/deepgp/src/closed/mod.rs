@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 use crate::layer::Layer;
 use crate::likelihood::{Gaussian, Likelihood};
 use crate::network::DeepGp;
-use crate::optim::minimise;
 use crate::param::Parameters;
 use crate::train::Fitted;
+use deepgp_numerics::optim::minimise;
 
 /// The search for hyperparameters ends when a step gains less than this of log evidence.
 const TOLERANCE: f64 = 1e-3;

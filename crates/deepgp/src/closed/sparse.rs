@@ -26,13 +26,13 @@ use crate::gauss::{Factor, Moments};
 use crate::infer::{LEAST_ALPHA, Settings as InferSettings};
 use crate::kernel::{Law, PsiSums};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer};
-use crate::linalg::product::{Left, Part, product};
-use crate::linalg::transpose::mirror;
-use crate::linalg::{Mat, axpy, dot};
 use crate::network::{DeepGp, Gradient};
 use crate::param::Parameters;
-use crate::special::LN_2PI;
 use crate::train::Fitted;
+use deepgp_numerics::linalg::product::{Left, Part, product};
+use deepgp_numerics::linalg::transpose::mirror;
+use deepgp_numerics::linalg::{Mat, axpy, dot};
+use deepgp_numerics::special::LN_2PI;
 use rayon::prelude::*;
 
 /// Rows of a block.
@@ -302,8 +302,8 @@ mod tests {
     use super::*;
     use crate::init::{Architecture, KernelChoice, network};
     use crate::likelihood::{Gaussian, Likelihood};
-    use crate::linalg::Cholesky;
     use crate::predict::Predictor;
+    use deepgp_numerics::linalg::Cholesky;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 

@@ -172,7 +172,7 @@ impl Default for Room {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::Mat;
+    use deepgp_numerics::linalg::Mat;
 
     /// Wherever the search for a step begins, it ends at the same one.
     #[test]

@@ -1,7 +1,7 @@
 //! What an algorithm expects to happen now and then, as values with numbers in them.
 
-use crate::linalg::Jitter;
 use crate::pass::Sums;
+use deepgp_numerics::linalg::Jitter;
 use serde::{Deserialize, Serialize};
 
 /// Something the algorithm expects to happen now and then, with the numbers that describe it.

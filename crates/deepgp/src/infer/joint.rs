@@ -9,8 +9,8 @@ use super::{Batch, Event, Inference, Settings, State, Step, Workspace, all_momen
 use crate::error::Result;
 use crate::gauss::{Factor, MomentsBar};
 use crate::layer::Wanted;
-use crate::linalg::{Cholesky, Mat, Op, mul, tri};
 use crate::network::DeepGp;
+use deepgp_numerics::linalg::{Cholesky, Mat, Op, mul, tri};
 use serde::{Deserialize, Serialize};
 
 /// The upper triangular R of Λ = RᵀR as M(M+1)/2 free numbers: row by row, the diagonal as its logarithm.

@@ -28,9 +28,9 @@ pub(crate) use workspace::{Context, all_moments};
 
 use crate::error::{Error, Result};
 use crate::gauss::Factor;
-use crate::linalg::{Jitter, Mat};
 use crate::network::DeepGp;
 use crate::pass;
+use deepgp_numerics::linalg::{Jitter, Mat};
 use event::floor_events;
 use serde::{Deserialize, Serialize};
 
@@ -133,7 +133,7 @@ pub struct Step {
 impl Step {
     /// Whether energy and gradient are finite.
     pub fn is_finite(&self) -> bool {
-        self.energy.is_finite() && crate::simd::all_finite(&self.gradient)
+        self.energy.is_finite() && deepgp_numerics::simd::all_finite(&self.gradient)
     }
 }
 

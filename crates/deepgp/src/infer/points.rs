@@ -11,8 +11,8 @@ use super::{Batch, Engine, Event, Inference, State, Step, Workspace, energy, flo
 use crate::error::Result;
 use crate::gauss::{Factor, Moments};
 use crate::layer::Inputs;
-use crate::linalg::Mat;
 use crate::network::DeepGp;
+use deepgp_numerics::linalg::Mat;
 
 pub(super) fn step(
     inference: &Inference,

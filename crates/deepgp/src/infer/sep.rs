@@ -10,8 +10,8 @@ use super::{Batch, Event, Inference, Settings, Site, State, Step, Workspace, ene
 use crate::error::Result;
 use crate::gauss::Factor;
 use crate::layer::Wanted;
-use crate::linalg::Mat;
 use crate::network::DeepGp;
+use deepgp_numerics::linalg::Mat;
 
 pub(super) fn step(
     inference: &Inference,

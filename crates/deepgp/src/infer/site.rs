@@ -11,9 +11,9 @@
 use crate::error::Result;
 use crate::gauss::{Factor, Moments};
 use crate::layer::ProjectionBack;
-use crate::linalg::product::Part;
-use crate::linalg::transpose::symmetrise;
-use crate::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_vec};
+use deepgp_numerics::linalg::product::Part;
+use deepgp_numerics::linalg::transpose::symmetrise;
+use deepgp_numerics::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_transposed, mul_vec};
 
 /// The first-order site of output `d`, for one point or summed over many: Λ = P, η = g + P μ. P is taken out of `back`.
 pub fn first_order(back: &mut ProjectionBack, d: usize, site: &mut Factor) {

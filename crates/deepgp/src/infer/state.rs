@@ -2,8 +2,8 @@
 
 use super::{Damping, Engine, Inference, Root};
 use crate::gauss::{Factor, PivotScratch};
-use crate::linalg::{Mat, tri};
 use crate::network::DeepGp;
+use deepgp_numerics::linalg::{Mat, tri};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};

@@ -1,13 +1,13 @@
 //! The working memory of steps, and what a step computes in it before any engine acts.
 
 use super::{Batch, Event, Step, damping};
-use crate::crew::{each, lent, try_each};
 use crate::error::{Error, Result};
 use crate::gauss::{self, Factor, Moments};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack, Wanted};
-use crate::linalg::{Jitter, Mat};
 use crate::network::{DeepGp, Gradient};
 use crate::pass::{self, Pass, Sums};
+use deepgp_numerics::linalg::{Jitter, Mat};
+use deepgp_numerics::pool::{each, lent, try_each};
 
 /// For up to this many times as many points as inducing inputs it is cheaper to solve with a factor than to make its inverse and multiply.
 const FEW: usize = 2;
@@ -117,7 +117,7 @@ impl Workspace {
         let Self { context, cavity, is_factored, projections, pass, .. } = self;
         *is_factored = for_sites && n_points <= FEW * model.layers()[0].n_inducing();
         let memory = ((lent(context.sized(model)), lent(cavity)), lent(projections));
-        try_each(pass.crew(n_points), memory, |l, ((inducing, cavity), projection)| {
+        try_each(pass.pool(n_points), memory, |l, ((inducing, cavity), projection)| {
             let inputs = Inputs::of(l);
             inducing.refill(&model.layers()[l], inputs, jitter).map_err(|e| e.in_layer(l))?;
             let is_factored = if l == 0 { *is_factored } else { for_sites };
@@ -148,7 +148,7 @@ impl Workspace {
             sums,
         );
         let memory = ((lent(&mut sums.layers), lent(backs)), (lent(inducing_scratch), lent(&mut gradient.layers)));
-        each(pass.crew(batch.rows.len()), memory, |l, ((sums, back), (scratch, grad))| {
+        each(pass.pool(batch.rows.len()), memory, |l, ((sums, back), (scratch, grad))| {
             let (inducing, q) = (&context.inducing[l], (wanted == Wanted::Sites).then_some(&cavity[l][..]));
             projections[l].adjoint_solving(q, inducing, sums, back);
             grad.clear();

@@ -1,6 +1,6 @@
 //! Which rows of a table differ, bit for bit (with −0 = 0).
 
-use crate::linalg::Mat;
+use deepgp_numerics::linalg::Mat;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 

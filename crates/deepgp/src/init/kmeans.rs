@@ -9,7 +9,7 @@
 use super::distinct::{RowKey, distinct_rows, first_occurrences};
 use super::sample::sample_rows;
 use crate::error::{Error, Result};
-use crate::linalg::Mat;
+use deepgp_numerics::linalg::Mat;
 use rand::{Rng, RngExt};
 use std::collections::HashSet;
 

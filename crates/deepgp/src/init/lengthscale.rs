@@ -2,7 +2,7 @@
 
 use super::sample::sample_rows;
 use crate::error::Result;
-use crate::linalg::Mat;
+use deepgp_numerics::linalg::Mat;
 use rand::Rng;
 
 /// Rows whose pairs are measured.

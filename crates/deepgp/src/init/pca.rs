@@ -1,7 +1,7 @@
 //! A first linear map to fewer dimensions: the principal directions of the inputs.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Mat, Op, mul, symmetric_eigen};
+use deepgp_numerics::linalg::{Mat, Op, mul, symmetric_eigen};
 
 /// The `dim_out` directions of largest variance of the rows of `x`, as orthonormal columns, largest first.
 ///

@@ -30,7 +30,7 @@
 //! Cost: O(Q² M² D) for each point and Q atoms.
 
 use super::{InputBar, KernelGrad};
-use crate::linalg::Mat;
+use deepgp_numerics::linalg::Mat;
 
 /// Where an atom's numbers stand among the parameters of its law; D numbers each for the last two.
 #[derive(Debug, Clone, Copy)]

@@ -22,11 +22,11 @@ use super::{
     InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, Room, check_radial, row_len, visit_radial, visit_radial_mut,
 };
 use crate::error::Result;
-use crate::linalg::product::{Left, Part, product};
-use crate::linalg::transpose::{mirror, transpose_rows_into, weigh_symmetric};
-use crate::linalg::{Mat, sum};
 use crate::param::{Block, BlockMut, Parameters};
-use crate::simd::{exp_in_place, run};
+use deepgp_numerics::linalg::product::{Left, Part, product};
+use deepgp_numerics::linalg::transpose::{mirror, transpose_rows_into, weigh_symmetric};
+use deepgp_numerics::linalg::{Mat, sum};
+use deepgp_numerics::simd::{exp_in_place, run};
 use distances::{Gram, PairDistances, add_squares, pull, see_from, weigh};
 use known::known;
 use serde::{Deserialize, Serialize};

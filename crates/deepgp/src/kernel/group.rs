@@ -3,7 +3,7 @@
 
 use super::eq::sweep::EqSweep;
 use super::{InputBar, Kernel, Law, Psi, PsiSums, PsiTables};
-use crate::linalg::{Mat, axpy, dot, tri};
+use deepgp_numerics::linalg::{Mat, axpy, dot, tri};
 
 pub use super::eq::pack::group_size;
 

@@ -10,8 +10,8 @@
 
 use super::{InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables};
 use crate::error::{Result, expect_positive};
-use crate::linalg::{Mat, tri};
 use crate::param::{Block, BlockMut, Domain, Parameters};
+use deepgp_numerics::linalg::{Mat, tri};
 use serde::{Deserialize, Serialize};
 
 /// Linear covariance: functions a·x with independent normal slopes.

@@ -13,9 +13,9 @@ use super::{
     InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, quadrature, visit_radial, visit_radial_mut,
 };
 use crate::error::Result;
-use crate::linalg::{Mat, dot, sum};
 use crate::param::{Block, BlockMut, Parameters};
-use crate::simd::{exp_in_place, wide};
+use deepgp_numerics::linalg::{Mat, dot, sum};
+use deepgp_numerics::simd::{exp_in_place, wide};
 use serde::{Deserialize, Serialize};
 
 /// How smooth the functions of a Matérn law are.

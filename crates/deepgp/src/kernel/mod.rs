@@ -28,9 +28,9 @@ pub use spectral_mixture::SpectralMixture;
 pub use sum::Sum;
 
 use crate::error::{Result, expect_positive};
-use crate::linalg::{Mat, axpy, tri};
 use crate::param::{Block, BlockMut, Domain, Parameters};
-use crate::simd::{Aligned, PAD};
+use deepgp_numerics::linalg::{Mat, axpy, tri};
+use deepgp_numerics::simd::{Aligned, PAD};
 use serde::{Deserialize, Serialize};
 
 /// ∂F/∂Z (M × D) and ∂F/∂(natural parameters) of one kernel.

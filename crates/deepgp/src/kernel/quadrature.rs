@@ -30,7 +30,7 @@
 //! The adjoint is the exact derivative of the rule, so that an optimiser sees one consistent function whatever the error.
 
 use super::{InputBar, Law, Psi, PsiSums, PsiTables};
-use crate::linalg::{GaussHermite, Mat, tri};
+use deepgp_numerics::linalg::{GaussHermite, Mat, tri};
 use std::sync::{Arc, OnceLock};
 
 /// Most nodes of a tensor rule.

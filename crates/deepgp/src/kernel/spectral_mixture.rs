@@ -11,8 +11,8 @@
 use super::atoms::{Atoms, Slots};
 use super::{InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables};
 use crate::error::{Error, Result, expect_positive, expect_size};
-use crate::linalg::Mat;
 use crate::param::{Block, BlockMut, Domain, Parameters};
+use deepgp_numerics::linalg::Mat;
 use serde::{Deserialize, Serialize};
 
 /// Mixture of Q Gaussians in the spectral density.

@@ -13,8 +13,8 @@
 use super::atoms::Slots;
 use super::{InputBar, Kernel, KernelGrad, Law, Psi, PsiSums, PsiTables, linear, quadrature};
 use crate::error::{Error, Result, expect_size};
-use crate::linalg::{Mat, dot, tri};
 use crate::param::{Block, BlockMut, Parameters};
+use deepgp_numerics::linalg::{Mat, dot, tri};
 use serde::{Deserialize, Serialize};
 
 /// Sum of covariances over the same inputs; its parameters are those of its parts in order.

@@ -7,8 +7,8 @@
 use super::{Inputs, Layer, LayerGrad, LayerSums};
 use crate::error::Result;
 use crate::kernel::{KernelGrad, Law, PsiSums, PsiTables};
-use crate::linalg::transpose::transpose_lower_into;
-use crate::linalg::{Cholesky, Jitter, Mat};
+use deepgp_numerics::linalg::transpose::transpose_lower_into;
+use deepgp_numerics::linalg::{Cholesky, Jitter, Mat};
 
 /// The inducing inputs of a layer with everything derived from them and the kernel; refilled once per step.
 #[derive(Debug, Clone, Default)]

@@ -8,10 +8,10 @@
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR, Wanted};
 use crate::gauss::Moments;
 use crate::kernel::Law;
-use crate::linalg::product::{Left, Part, negative_product, product};
-use crate::linalg::transpose::transpose_into;
-use crate::linalg::{Mat, axpy, column_dots, mix_columns, sum};
-use crate::simd::PAD;
+use deepgp_numerics::linalg::product::{Left, Part, negative_product, product};
+use deepgp_numerics::linalg::transpose::transpose_into;
+use deepgp_numerics::linalg::{Mat, axpy, column_dots, mix_columns, sum};
+use deepgp_numerics::simd::PAD;
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]

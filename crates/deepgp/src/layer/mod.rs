@@ -14,8 +14,8 @@ pub use sums::{LayerGrad, LayerSums, Second};
 
 use crate::error::{Error, Result, expect_size};
 use crate::kernel::{Kernel, Law};
-use crate::linalg::Mat;
 use crate::param::{Block, BlockMut, Domain, Parameters};
+use deepgp_numerics::linalg::Mat;
 use serde::{Deserialize, Serialize};
 
 /// What a layer is given.

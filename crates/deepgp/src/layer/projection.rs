@@ -8,9 +8,11 @@
 use super::{Inducing, Inputs, LayerSums, Second, Wanted};
 use crate::gauss::{Moments, MomentsBar};
 use crate::kernel::row_len;
-use crate::linalg::product::{Left, Part, halve_lower, product};
-use crate::linalg::transpose::{add_transpose_into, mirror};
-use crate::linalg::{Mat, add_scaled_lower, less_outer_lower, mul_lower_transposed, mul_symmetric, mul_vec, sum_lower};
+use deepgp_numerics::linalg::product::{Left, Part, halve_lower, product};
+use deepgp_numerics::linalg::transpose::{add_transpose_into, mirror};
+use deepgp_numerics::linalg::{
+    Mat, add_scaled_lower, less_outer_lower, mul_lower_transposed, mul_symmetric, mul_vec, sum_lower,
+};
 
 /// What propagation needs of N(μ, S) of each output: μ and S − I, and of random inputs A and B; kept and refilled from step
 /// to step.

@@ -8,9 +8,9 @@
 
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR};
 use crate::kernel::group::{Group, Products, group_size};
-use crate::linalg::product::{Left, Part, product};
-use crate::linalg::{Mat, add_rows};
 use crate::pass::BLOCK;
+use deepgp_numerics::linalg::product::{Left, Part, product};
+use deepgp_numerics::linalg::{Mat, add_rows};
 
 /// What the adjoint needs of the forward pass of a group of points, the output moments, and ∂F/∂(output moments).
 #[derive(Debug, Clone)]

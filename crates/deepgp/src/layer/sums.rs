@@ -2,8 +2,8 @@
 
 use super::{Inputs, Layer, Wanted};
 use crate::kernel::{KernelGrad, PsiSums};
-use crate::linalg::{Mat, add_scaled_lower};
 use crate::param::Parameters;
+use deepgp_numerics::linalg::{Mat, add_scaled_lower};
 
 /// ∂F/∂(parameters) of one layer, natural values.
 #[derive(Debug, Clone, Default)]

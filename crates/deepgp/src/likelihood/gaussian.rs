@@ -7,10 +7,10 @@
 
 use super::{Observation, Tilted, assert_power};
 use crate::error::{Result, expect_positive};
-use crate::linalg::{Mat, sum_of_logs};
 use crate::param::{Block, BlockMut, Domain, Parameters};
-use crate::simd::wide;
-use crate::special::{LN_2PI, ln_1p, normal_log_density};
+use deepgp_numerics::linalg::{Mat, sum_of_logs};
+use deepgp_numerics::simd::wide;
+use deepgp_numerics::special::{LN_2PI, ln_1p, normal_log_density};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};

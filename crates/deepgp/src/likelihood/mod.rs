@@ -20,8 +20,8 @@ pub use probit::Probit;
 pub use student_t::StudentT;
 
 use crate::error::{Result, expect_size};
-use crate::linalg::Mat;
 use crate::param::{Block, BlockMut, Parameters};
+use deepgp_numerics::linalg::Mat;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ pub trait Observation: Parameters {
     /// row, column and value.
     fn check_targets(&self, y: &Mat) -> Result<()> {
         expect_size("target columns", self.dim_out(), y.cols())?;
-        y.check_data("targets")
+        Ok(y.check_data("targets")?)
     }
 
     /// log ∫ N(f; m, v) p(y | f)^α df for output `d`, with its derivatives; those in the parameters are added to `params`

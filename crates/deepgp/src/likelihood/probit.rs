@@ -1,6 +1,6 @@
 //! Binary targets by the probit link: p(y | f) = Φ(yf), y = ±1.
 //!
-//! With μ = ym and r = φ/Φ ([`crate::special`]):
+//! With μ = ym and r = φ/Φ ([`deepgp_numerics::special`]):
 //!
 //! ```text
 //! α = 1     log Z = log Φ(z)        z = μ/√(1 + v)
@@ -19,9 +19,9 @@
 use super::quadrature::{REACH, STEP, gaussian_average, log_integral};
 use super::{Observation, Tilted};
 use crate::error::{Error, Result, expect_size};
-use crate::linalg::Mat;
 use crate::param::{Block, BlockMut, Parameters};
-use crate::special::{inverse_mills, log_ndtr, log_ndtr_slopes, log_phi, ndtr};
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::special::{inverse_mills, log_ndtr, log_ndtr_slopes, log_phi, ndtr};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};

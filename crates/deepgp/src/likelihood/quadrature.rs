@@ -9,7 +9,7 @@
 //! Reference: Trefethen and Weideman (2014), The exponentially convergent trapezoidal rule.
 
 use super::Tilted;
-use crate::special::log_phi;
+use deepgp_numerics::special::log_phi;
 
 /// No integral uses more nodes; beyond it the step grows. Reached only at parameters far outside use (α < 1e-5).
 const MAX_NODES: f64 = 16384.0;
@@ -93,7 +93,7 @@ pub(super) fn gaussian_average<const K: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::special::normal_log_density;
+    use deepgp_numerics::special::normal_log_density;
     use deepgp_oracle::{Tolerance, assert_all_close};
 
     #[test]

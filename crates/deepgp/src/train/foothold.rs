@@ -63,8 +63,8 @@ mod tests {
     use super::*;
     use crate::init::{Architecture, network};
     use crate::likelihood::{Gaussian, Likelihood};
-    use crate::linalg::Mat;
     use crate::train::{Fitted, Settings};
+    use deepgp_numerics::linalg::Mat;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 

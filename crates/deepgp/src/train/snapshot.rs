@@ -5,10 +5,10 @@ use super::{Fitted, MAX_EVENTS, Settings, Trainer, entries_of};
 use crate::batches::Batches;
 use crate::error::{Error, Result, expect_size};
 use crate::infer::{Event, State, Workspace};
-use crate::linalg::Mat;
 use crate::network::DeepGp;
-use crate::optim::Adam;
 use crate::param::Parameters;
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::optim::Adam;
 use serde::{Deserialize, Serialize};
 
 /// Everything that the future of a run depends on, except for the data.

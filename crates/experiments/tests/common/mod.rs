@@ -5,7 +5,7 @@ use deepgp::infer::Engine;
 use deepgp::train::Termination;
 use deepgp_experiments::record::{Course, Criterion, Key, Line, Run, RunResult, Search, SearchSettings, Trial};
 use deepgp_experiments::{Circumstances, Network, Variant};
-use deepgp_model::Scores;
+use deepgp_task::Scores;
 
 pub fn circumstances() -> Circumstances {
     Circumstances { version: "0.1.0".into(), commit: None, machine: "made up".into(), instruction_set: "none".into() }

@@ -2,7 +2,7 @@
 
 use super::pack::Width;
 use super::walk::{ROWS, Walk, for_rows};
-use crate::simd::{Job, Lanes, PAD};
+use deepgp_numerics::simd::{Job, Lanes, PAD};
 
 /// With h_d = pull_d + Σ_q lever_qd w_q:   ω = ψ₁ Σ_d A_d h_d, and in the place of Ψ₂A_d   ψ₁ h_d + twice_b_d Ψ₂A_d; all by rows.
 pub(super) struct First<'a> {

@@ -1,9 +1,9 @@
 //! The vector code of `eq.rs` for K_zz and k_xz: from distances to values, and back from weights of pairs to points.
 
 use crate::kernel::row_len;
-use crate::linalg::Mat;
-use crate::linalg::product::Part;
-use crate::simd::{Job, Lanes, run};
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::linalg::product::Part;
+use deepgp_numerics::simd::{Job, Lanes, run};
 
 /// Rows of pairs that are taken together.
 const ROWS: usize = 4;

@@ -3,8 +3,8 @@
 use super::pack::{Exponents, Width};
 use super::walk::{Numbers, ROWS, Square, Walk, add_to_class, for_rows};
 use crate::kernel::row_len;
-use crate::linalg::Mat;
-use crate::simd::{Job, Lanes, PAD};
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::simd::{Job, Lanes, PAD};
 use std::ops::Range;
 
 /// The tables of a pack: w_q = (z_q − m_q) κ_q and γ = −½ Σ_q w_q² of all inducing inputs, or 2^γ' of `powers.rs`, and ψ₁ by rows.

@@ -2,8 +2,8 @@
 
 use super::distances::NEAR;
 use crate::kernel::{Eq, Law, PsiTables, row_len};
-use crate::linalg::Mat;
-use crate::simd::{Job, Lanes, PAD, run};
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::simd::{Job, Lanes, PAD, run};
 use std::cell::Cell;
 use std::f64::consts::LOG2_E;
 use std::ops::Range;
@@ -227,7 +227,7 @@ impl Job for Known<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::forced::on_each;
+    use deepgp_numerics::simd::forced::on_each;
 
     /// Near points, far ones, both in one quad, fewer than four, and centres that are far: values are those of the law, and a row alone
     /// has the bits that it has among others.

@@ -1,8 +1,8 @@
 //! The vector code of `sweep.rs` for products with Ψ₂ and with F, where half of a symmetric matrix serves both halves.
 
 use super::walk::{Numbers, ROWS, Square, Walk, for_rows};
-use crate::linalg::Mat;
-use crate::simd::{Job, Lanes};
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::simd::{Job, Lanes};
 use std::ops::Range;
 
 /// The products of F = (Σ_d coef_d B_d) ∘ Ψ₂ with ones and with w_q for every dimension, then those of Ψ₂ with A_d for every

@@ -2,8 +2,8 @@
 
 use super::walk::Walk;
 use crate::kernel::Eq;
-use crate::linalg::{Mat, tri};
-use crate::simd::{Job, Lanes, MIN_POWER, PAD, SMALL_POWERS};
+use deepgp_numerics::linalg::{Mat, tri};
+use deepgp_numerics::simd::{Job, Lanes, MIN_POWER, PAD, SMALL_POWERS};
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// Bytes of Ψ₂ that the points of a vector may have: three quarters of a second-level cache of today.

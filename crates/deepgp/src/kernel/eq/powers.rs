@@ -12,7 +12,7 @@
 use super::forward::Exponentials;
 use super::walk::ROWS;
 use crate::kernel::row_len;
-use crate::simd::{Lanes, small_power};
+use deepgp_numerics::simd::{Lanes, small_power};
 
 /// What a block of rows has in every pair: C_q o_iq of D dimensions, or in memory of all if D is 0, and 2^γ'_i.
 struct Rows<L: Lanes, const D: usize> {
@@ -21,7 +21,7 @@ struct Rows<L: Lanes, const D: usize> {
 }
 
 impl Exponentials<'_> {
-    /// For D dimensions, or any number if D is 0, by a polynomial of [`SMALL_POWERS`](crate::simd::SMALL_POWERS); where S = 1. `gamma` has 2^γ'.
+    /// For D dimensions, or any number if D is 0, by a polynomial of [`SMALL_POWERS`](deepgp_numerics::simd::SMALL_POWERS); where S = 1. `gamma` has 2^γ'.
     #[inline(always)]
     pub(super) unsafe fn powers<L: Lanes, const D: usize>(&mut self, polynomial: usize) -> usize {
         // SAFETY: passed on to the caller.

@@ -32,8 +32,8 @@ use super::pack::{Exponents, Pack, Resolve, Shape, Width, points_in_a_vector};
 use super::walk::{Classes, HalfSum, Length, Numbers, ROWS, Spread, Square, Walk};
 use crate::kernel::group::Products;
 use crate::kernel::{Eq, PsiSums, PsiTables, row_len};
-use crate::linalg::Mat;
-use crate::simd::{Aligned, PAD, run};
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::simd::{Aligned, PAD, run};
 use std::ops::Range;
 
 /// Vectors of Ψ₂ that stay in the first-level cache beside tables.
@@ -625,10 +625,10 @@ impl EqSweep {
 mod tests {
     use super::*;
     use crate::kernel::{InputBar, KernelGrad, Law, Psi};
-    use crate::linalg::product::Part;
-    use crate::linalg::transpose::mirror;
-    use crate::linalg::{axpy, dot, tri};
-    use crate::simd::SMALL_POWERS;
+    use deepgp_numerics::linalg::product::Part;
+    use deepgp_numerics::linalg::transpose::mirror;
+    use deepgp_numerics::linalg::{axpy, dot, tri};
+    use deepgp_numerics::simd::SMALL_POWERS;
     use deepgp_oracle::{Tolerance, assert_all_close};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
@@ -648,7 +648,7 @@ mod tests {
     /// Sweeps give what the plain law gives, for sizes on both sides of every vector, strip and group length.
     #[test]
     fn a_sweep_equals_the_plain_law() {
-        crate::simd::forced::on_each(|_| compare_with_the_plain_law());
+        deepgp_numerics::simd::forced::on_each(|_| compare_with_the_plain_law());
     }
 
     fn compare_with_the_plain_law() {

@@ -4,8 +4,8 @@
 //! S is 1. So what belongs to a point never has to be added up over lanes, and rows of a triangle have no tails.
 
 use crate::kernel::row_len;
-use crate::linalg::Mat;
-use crate::simd::{Job, Lanes, PAD};
+use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::simd::{Job, Lanes, PAD};
 use std::ops::Range;
 
 /// Rows of vectors that are taken together.

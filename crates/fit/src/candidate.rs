@@ -1,0 +1,319 @@
+//! What can be chosen.
+
+use deepgp::Result;
+use deepgp::init::{KernelChoice, MeanChoice};
+use deepgp_task::WarpKind;
+use deepgp_task::{Config, Prepared};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter};
+
+/// Most rows of an exact GP: every evaluation costs their cube.
+pub const MOST_EXACT_ROWS: usize = 2000;
+/// Most rows that hyperparameters of a sparse GP are found with; its factor is that of all rows.
+pub(crate) const MOST_EVIDENCE_ROWS: usize = 10_000;
+/// Most units of wide hidden layers.
+const MOST_UNITS: usize = 8;
+/// Most inducing inputs of a linear model: as many as inputs make it exact.
+const MOST_LINEAR: usize = 50;
+/// Inducing inputs that models begin with, and the most.
+pub(crate) const FEW_INDUCING: usize = 100;
+const MOST_INDUCING: usize = 1600;
+/// Share of its evaluations that a sparse GP with more than the first takes: it starts from one with half of them.
+const RUNG: f64 = 0.25;
+/// Rows of a minibatch, for few rows and for many.
+const BATCH: [usize; 2] = [100, 200];
+/// Power of sparse GPs and wide networks: steadier than 1, and less cautious than 0.
+pub(crate) const PLAIN_ALPHA: f64 = 0.5;
+/// Learning rate of networks without and with a linear mean, which keeps larger steps from doing harm.
+const LEARNING_RATE: [f64; 2] = [0.01, 0.02];
+
+/// A model that can be chosen: a design, for inputs and targets in some form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The design.
+    pub design: Design,
+    /// What is made of the data before.
+    pub form: Form,
+}
+
+/// What is made of standardised data before a design is trained on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Form {
+    /// The transform of the targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warp: Option<WarpKind>,
+    /// Whether inputs that take few values have indicators.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub indicators: bool,
+}
+
+impl Form {
+    /// The data in this form; nothing if it does not suit them.
+    ///
+    /// # Errors
+    /// As [`Prepared::warped`] and [`Prepared::indicated`].
+    pub(crate) fn of<'a>(&self, data: &'a Prepared) -> Result<Option<Cow<'a, Prepared>>> {
+        let mut data = Cow::Borrowed(data);
+        if self.indicators {
+            let Some(indicated) = data.indicated()? else { return Ok(None) };
+            data = Cow::Owned(indicated);
+        }
+        if let Some(kind) = self.warp {
+            let Some(warped) = data.warped(kind)? else { return Ok(None) };
+            data = Cow::Owned(warped);
+        }
+        Ok(Some(data))
+    }
+}
+
+impl Display for Form {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.indicators {
+            f.write_str(", with indicators")?;
+        }
+        self.warp.map_or(Ok(()), |kind| write!(f, ", {kind} target"))
+    }
+}
+
+impl Candidate {
+    /// Whether it is a GP without hidden layers.
+    pub fn is_plain(&self) -> bool {
+        self.design.is_plain()
+    }
+
+    /// Whether it is no more than a floor: the linear model, or the constant.
+    pub fn is_floor(&self) -> bool {
+        matches!(self.design, Design::Constant | Design::Sparse { kernel: KernelChoice::Linear, .. })
+    }
+
+    /// The same with twice the inducing inputs, if that makes sense for so many rows.
+    pub fn grown(&self, rows: usize) -> Option<Self> {
+        Some(Self { design: self.design.grown(rows)?, ..*self })
+    }
+
+    /// The same with half the inducing inputs, if it starts from what they found: a sparse GP.
+    pub(crate) fn halved(&self) -> Option<Self> {
+        let Design::Sparse { kernel, inducing } = self.design else { return None };
+        Some(Self { design: Design::Sparse { kernel, inducing: inducing / 2 }, form: self.form })
+    }
+
+    /// The same with another power, if it is a network.
+    pub fn with_alpha(&self, power: f64) -> Option<Self> {
+        Some(Self { design: self.design.with_alpha(power)?, ..*self })
+    }
+}
+
+impl From<Design> for Candidate {
+    fn from(design: Design) -> Self {
+        Self { design, form: Form::default() }
+    }
+}
+
+impl Display for Candidate {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.design, self.form)
+    }
+}
+
+/// The design of a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Design {
+    /// A GP with every row an inducing input.
+    Exact {
+        /// The kernel.
+        kernel: KernelChoice,
+    },
+    /// The normal distribution of the targets, whatever the inputs.
+    Constant,
+    /// A sparse GP in closed form.
+    Sparse {
+        /// The kernel.
+        kernel: KernelChoice,
+        /// Inducing inputs.
+        inducing: usize,
+    },
+    /// A deep GP, trained by SEP.
+    Network {
+        /// Units of the hidden layers.
+        hidden: Vec<usize>,
+        /// Whether they have a linear mean; the paper's have none.
+        is_linear: bool,
+        /// Inducing inputs of each layer.
+        inducing: usize,
+        /// The power α.
+        alpha: f64,
+    },
+}
+
+impl Design {
+    /// What is tried first for so many rows and inputs: plain GPs, smooth, rough, linear and constant, and deep ones, narrow and
+    /// wide.
+    pub fn first(rows: usize, inputs: usize) -> Vec<Self> {
+        let units = inputs.clamp(1, MOST_UNITS);
+        let kernels = [KernelChoice::Eq, KernelChoice::Matern32];
+        let is_small = rows <= MOST_EXACT_ROWS;
+        let plain = kernels.map(|kernel| match is_small {
+            true => Self::Exact { kernel },
+            false => Self::Sparse { kernel, inducing: FEW_INDUCING },
+        });
+        let deep = [
+            Self::Network { hidden: vec![2], is_linear: false, inducing: FEW_INDUCING, alpha: 0.7 },
+            Self::Network { hidden: vec![units], is_linear: true, inducing: FEW_INDUCING, alpha: PLAIN_ALPHA },
+            Self::Network {
+                hidden: vec![units, units],
+                is_linear: true,
+                inducing: FEW_INDUCING / 2,
+                alpha: PLAIN_ALPHA,
+            },
+        ];
+        // Floors that cost nothing, and with their wide error bars an answer to outliers in a mixture.
+        let linear = Self::Sparse { kernel: KernelChoice::Linear, inducing: inputs.min(MOST_LINEAR) };
+        plain.into_iter().chain([linear, Self::Constant]).chain(deep).collect()
+    }
+
+    /// Whether it is a GP without hidden layers.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Self::Exact { .. } | Self::Constant | Self::Sparse { .. })
+    }
+
+    /// The same with twice the inducing inputs, if that makes sense for so many rows.
+    pub fn grown(&self, rows: usize) -> Option<Self> {
+        let mut next = self.clone();
+        match &mut next {
+            Self::Exact { .. } | Self::Constant | Self::Sparse { kernel: KernelChoice::Linear, .. } => None,
+            Self::Sparse { inducing, .. } | Self::Network { inducing, .. } => {
+                *inducing *= 2;
+                (*inducing <= MOST_INDUCING.min(rows / 2)).then_some(next)
+            }
+        }
+    }
+
+    /// The same with another power, if it is a network.
+    pub fn with_alpha(&self, power: f64) -> Option<Self> {
+        let mut next = self.clone();
+        match &mut next {
+            Self::Exact { .. } | Self::Constant | Self::Sparse { .. } => return None,
+            Self::Network { alpha, .. } => *alpha = power,
+        }
+        (next != *self).then_some(next)
+    }
+
+    /// Rough number of flops of one training, where a GP's evidence is evaluated so often and a network has so many steps. Those
+    /// of a network count fourfold, since they run at about a quarter of the speed of whole matrices.
+    ///
+    /// ```text
+    /// sparse  8 N M² a time       network  Σ_layers 4 D_out M³ + B ½M² (10 + 5 D_in) a step
+    /// ```
+    pub(crate) fn work(&self, rows: usize, inputs: usize, evaluations: usize, steps: usize) -> f64 {
+        match self {
+            // Nothing of theirs can grow or vary, so nobody asks.
+            Self::Exact { .. } | Self::Constant => 0.0,
+            Self::Sparse { inducing, .. } => {
+                let evaluations = rung_evaluations(*inducing, evaluations);
+                8.0 * (rows.min(MOST_EVIDENCE_ROWS) * inducing * inducing * evaluations) as f64
+            }
+            Self::Network { hidden, inducing, .. } => {
+                let (m, mut dim_in, mut work) = (*inducing as f64, inputs, 0.0);
+                for (l, &dim_out) in hidden.iter().chain([&1]).enumerate() {
+                    let is_random = if l > 0 { 1.0 } else { 0.0 };
+                    work += 4.0 * dim_out as f64 * m.powi(3);
+                    work += is_random * batch(rows) as f64 * 0.5 * m * m * (10.0 + 5.0 * dim_in as f64);
+                    dim_in = dim_out;
+                }
+                4.0 * work * steps as f64
+            }
+        }
+    }
+
+    /// The configuration that describes it, for so many rows.
+    pub(crate) fn config(&self, rows: usize, steps: usize, seed: u64) -> Config {
+        let mut config = Config::default();
+        let (shape, train) = (&mut config.architecture, &mut config.train);
+        (train.iterations, train.learning_rate, train.seed) = (steps, LEARNING_RATE[0], seed);
+        train.batch_size = batch(rows);
+        shape.hidden = Vec::new();
+        train.inference.alpha = PLAIN_ALPHA;
+        match self {
+            Self::Exact { kernel } => (shape.kernel, train.iterations) = (*kernel, 0),
+            Self::Constant => (shape.kernel, shape.n_inducing, train.iterations) = (KernelChoice::Linear, 1, 0),
+            Self::Sparse { kernel, inducing } => {
+                (shape.kernel, shape.n_inducing, train.iterations) = (*kernel, *inducing, 0);
+            }
+            Self::Network { hidden, is_linear, inducing, alpha } => {
+                (shape.hidden, shape.n_inducing, train.inference.alpha) = (hidden.clone(), *inducing, *alpha);
+                shape.mean = if *is_linear { MeanChoice::Linear } else { MeanChoice::Zero };
+                train.learning_rate = LEARNING_RATE[usize::from(*is_linear)];
+            }
+        }
+        config
+    }
+}
+
+/// Evaluations of the evidence of a sparse GP with so many inducing inputs, where one with few takes `evaluations`.
+pub(crate) fn rung_evaluations(inducing: usize, evaluations: usize) -> usize {
+    if inducing <= FEW_INDUCING { evaluations } else { (RUNG * evaluations as f64).ceil() as usize }
+}
+
+fn batch(rows: usize) -> usize {
+    BATCH[usize::from(rows > MOST_EXACT_ROWS)]
+}
+
+impl Display for Design {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let rough = |kernel: &KernelChoice| match kernel {
+            KernelChoice::Matern32 => ", Matérn 3/2",
+            KernelChoice::Matern52 => ", Matérn 5/2",
+            _ => "",
+        };
+        match self {
+            Self::Sparse { kernel: KernelChoice::Linear, .. } => f.write_str("linear model"),
+            Self::Exact { kernel } => write!(f, "exact GP{}", rough(kernel)),
+            Self::Constant => f.write_str("constant"),
+            Self::Sparse { kernel, inducing } => write!(f, "sparse GP{}, M {inducing}", rough(kernel)),
+            Self::Network { hidden, is_linear, inducing, alpha } => {
+                let widths: Vec<String> = hidden.iter().map(ToString::to_string).collect();
+                let mean = if *is_linear { " linear" } else { "" };
+                write!(f, "deep GP [{}]{mean}, M {inducing}, α {alpha}", widths.join(", "))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_suit_the_data() {
+        let names = |rows, inputs| Design::first(rows, inputs).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(names(500, 3)[..2], ["exact GP", "exact GP, Matérn 3/2"]);
+        assert!(names(5000, 3).iter().all(|name| !name.starts_with("exact GP")));
+        assert!(names(500, 3).contains(&"deep GP [3] linear, M 100, α 0.5".to_owned()));
+        assert!(names(5000, 40).contains(&"deep GP [8, 8] linear, M 50, α 0.5".to_owned()));
+        assert_eq!(Design::first(500, 3).iter().filter(|c| c.is_plain()).count(), 4);
+        assert_eq!(names(500, 3)[2..4], ["linear model", "constant"]);
+    }
+
+    #[test]
+    fn growth_ends() {
+        let mut grown = vec![Design::first(5000, 3).remove(0)];
+        while let Some(next) = grown.last().and_then(|c| c.grown(5000)) {
+            grown.push(next);
+        }
+        assert_eq!(grown.len(), 5);
+        let work = |c: &Design| c.work(5000, 3, 10, 10);
+        assert!(grown[1..].windows(2).all(|pair| work(&pair[0]) < work(&pair[1])));
+        assert_eq!(Design::Exact { kernel: KernelChoice::Eq }.grown(100), None);
+        assert_eq!(grown[0].grown(150), None);
+        assert_eq!(grown[0].with_alpha(0.3), None);
+        let wide = Design::first(500, 3).remove(5);
+        assert_eq!(wide.with_alpha(PLAIN_ALPHA), None);
+        assert!(wide.with_alpha(1.0).is_some());
+        let form = Form { warp: Some(WarpKind::Log), indicators: true };
+        let formed = Candidate { design: wide, form };
+        assert_eq!(formed.to_string(), "deep GP [3] linear, M 100, α 0.5, with indicators, log target");
+        assert_eq!(formed.with_alpha(1.0).map(|c| c.form), Some(form));
+    }
+}

@@ -1,0 +1,29 @@
+//! The automatic mode: which model suits these rows, with nothing to tune.
+//!
+//! Candidates (exact and sparse GPs, smooth and rough; narrow deep GPs; wide ones with a linear mean; all of them with indicators of
+//! inputs that take few values and with a transformed target, too, if that pays for a plain GP) are compared by the log density of
+//! rows they were not trained on: all of them on one fold, the better ones on all folds, the best with more inducing inputs and other
+//! powers α as long as that pays. What is left is mixed with the weights that suit those rows best, and trained on all rows. The
+//! answer depends on data, settings and seed alone, not on the clock.
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//!
+//! let (x, y) = deepgp_datasets::builtin::step(60, 0.1, 1);
+//! let settings = deepgp_fit::Settings { effort: 0.05, ..deepgp_fit::Settings::default() };
+//! let data = deepgp_task::Prepared::new(x.clone(), y.clone())?;
+//! let found = deepgp_fit::fit(&data, &settings, &deepgp_fit::Memory::default(), &AtomicBool::new(false), &|_| ())?;
+//! assert!(found.tried.len() >= 4 && found.model(&data)?.score(&x, &y)?.rmse < 1.0);
+//! # Ok::<(), deepgp::Error>(())
+//! ```
+
+mod candidate;
+mod folds;
+mod memory;
+mod search;
+mod stack;
+mod trial;
+
+pub use candidate::{Candidate, Design, Form, MOST_EXACT_ROWS};
+pub use memory::Memory;
+pub use search::{Found, Settings, fit, fit_design};

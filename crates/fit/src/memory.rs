@@ -1,0 +1,114 @@
+//! What a search has found out so far, so that it can be interrupted and taken up again.
+
+use crate::candidate::{Candidate, Design, Form};
+use crate::search::Settings;
+use deepgp::train::{Fingerprint, Fitted};
+use deepgp::{Error, Result};
+use deepgp_task::Prepared;
+use serde::{Deserialize, Serialize};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Results so far. A search that is given the memory of an interrupted one does not repeat what is in it, and comes to the same
+/// answer as if nothing had happened.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Memory {
+    inner: Mutex<Inner>,
+}
+
+/// Raised whenever trials come to other results.
+const VERSION: u32 = 2;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Inner {
+    /// That of the program which the entries are from.
+    #[serde(default)]
+    version: u32,
+    origin: Option<Origin>,
+    entries: Vec<Entry>,
+}
+
+/// What results depend on besides the candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Origin {
+    data: Fingerprint,
+    effort: f64,
+    seed: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    #[serde(rename = "candidate")]
+    design: Design,
+    #[serde(flatten)]
+    form: Form,
+    fold: usize,
+    /// Nothing if the candidate could not be trained.
+    result: Option<FoldResult>,
+}
+
+impl Entry {
+    fn is_of(&self, candidate: &Candidate, fold: usize) -> bool {
+        self.design == candidate.design && self.form == candidate.form && self.fold == fold
+    }
+}
+
+/// What a candidate showed on one fold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FoldResult {
+    /// Log densities of the fold's judges.
+    pub log_densities: Vec<f64>,
+    /// The model, as far as a later training starts from it; of the first fold only.
+    pub fitted: Option<Fitted>,
+}
+
+impl Memory {
+    /// Binds an empty memory to data and settings, as [`crate::fit`] does.
+    ///
+    /// # Errors
+    /// [`Error::OtherData`] if it belongs to others.
+    pub fn bind(&self, data: &Prepared, settings: &Settings) -> Result<()> {
+        let data = Fingerprint::of(data.x(), data.y());
+        let origin = Origin { data, effort: settings.effort, seed: settings.seed };
+        let mut inner = self.lock();
+        if inner.version != VERSION {
+            // What another version found out, this one finds out again.
+            inner.entries.clear();
+            inner.version = VERSION;
+        }
+        match inner.origin.replace(origin) {
+            Some(other) if other != origin => {
+                inner.origin = Some(other);
+                Err(Error::OtherData { expected: other.data.hash, found: origin.data.hash })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is known of a candidate on a fold with so many judges: nothing, that it failed, or its result.
+    pub(crate) fn recall(&self, candidate: &Candidate, fold: usize, judges: usize) -> Option<Option<FoldResult>> {
+        let inner = self.lock();
+        let entry = inner.entries.iter().find(|entry| entry.is_of(candidate, fold))?;
+        // A file can say anything.
+        let fits = |result: &FoldResult| result.log_densities.len() == judges && result.fitted.is_some() == (fold == 0);
+        entry.result.as_ref().is_none_or(fits).then(|| entry.result.clone())
+    }
+
+    pub(crate) fn remember(&self, candidate: &Candidate, fold: usize, result: Option<FoldResult>) {
+        let Candidate { design, form } = candidate.clone();
+        self.lock().entries.push(Entry { design, form, fold, result });
+    }
+
+    /// Trainings that need not be repeated.
+    pub fn len(&self) -> usize {
+        self.lock().entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,374 @@
+//! One trial: a candidate trained on some rows and judged by others; and what is chosen, trained on all of them.
+
+use crate::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, PLAIN_ALPHA, rung_evaluations};
+use crate::folds::Fold;
+use crate::memory::{FoldResult, Memory};
+use deepgp::closed::{exact, sparse};
+use deepgp::init::{KernelChoice, network, sample_rows, starting_stream};
+use deepgp::kernel::{Kernel, Linear};
+use deepgp::layer::{Layer, Mean};
+use deepgp::likelihood::{Gaussian, Likelihood};
+use deepgp::network::DeepGp;
+use deepgp::train::{Fitted, Progress, Termination, Trainer, energy};
+use deepgp::{Error, Result};
+use deepgp_numerics::linalg::Mat;
+use deepgp_task::{Config, Member, Prepared, Tried, finite_mean, mix_log_densities};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Inducing inputs of the sparse GP whose hyperparameters larger ones start from: it costs next to nothing.
+const FIRST_INDUCING: usize = 50;
+/// Starts of a network, and the share of its steps after which the best of them is known.
+const STARTS: u64 = 3;
+const EARLY: f64 = 0.1;
+/// Variance of what must be there and has nothing to say.
+const NEXT_TO_NOTHING: f64 = 1e-10;
+/// Share of its evaluations that an exact GP from a second start has to get ahead.
+const SECOND: f64 = 0.4;
+/// Share of steps and evaluations that a model which is trained already takes on all rows, and of steps that one from new starts
+/// takes: the last course may be longer than those that only compared.
+const AGAIN: f64 = 0.4;
+const LAST: f64 = 2.5;
+
+/// Weights of a model and of the constant in comparisons. A row in many that is simply wrong would decide between sharp models
+/// otherwise; in a mixture it does not, since the constant takes care of it there.
+const GUARD: [f64; 2] = [0.99, 0.01];
+
+/// A candidate, what it showed, and the log density of every row that it was judged by.
+#[derive(Debug, Clone)]
+pub(crate) struct Trial {
+    pub candidate: Candidate,
+    pub tried: Tried,
+    /// In standardised units.
+    pub log_densities: Vec<f64>,
+    /// The same of a mixture with a little of the constant, for comparisons.
+    pub guarded: Vec<f64>,
+    /// As it was trained on the first fold; nothing if that failed.
+    pub fitted: Option<Fitted>,
+}
+
+impl Trial {
+    /// Mean guarded log density; what could not be trained, or is not a number, is worse than everything.
+    pub fn score(&self) -> f64 {
+        self.tried.mean_log_density.and_then(|_| finite_mean(&self.guarded)).unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// The same of the first so many rows.
+    pub fn score_on(&self, rows: usize) -> f64 {
+        let guarded = self.guarded.get(..rows).filter(|_| self.tried.mean_log_density.is_some());
+        guarded.and_then(finite_mean).unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// The same, judged by the rows of another trial of the same candidate as well.
+    pub fn joined(mut self, other: Trial, unit: impl Fn(f64) -> f64) -> Self {
+        let is_sound = self.tried.mean_log_density.is_some() && other.tried.mean_log_density.is_some();
+        self.log_densities.extend(other.log_densities);
+        self.guarded.extend(other.guarded);
+        self.tried.folds += other.tried.folds;
+        self.tried.mean_log_density = finite_mean(&self.log_densities).map(unit).filter(|_| is_sound);
+        self
+    }
+}
+
+/// How candidates are trained.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Training {
+    /// Steps of a network.
+    pub steps: usize,
+    /// Evaluations of a GP's evidence.
+    pub evaluations: usize,
+    pub seed: u64,
+}
+
+impl Training {
+    /// What a model needs that is trained already, on other rows.
+    fn again(self) -> Self {
+        Self { steps: times(AGAIN, self.steps), evaluations: times(AGAIN, self.evaluations), ..self }
+    }
+}
+
+fn times(factor: f64, count: usize) -> usize {
+    (factor * count as f64).ceil() as usize
+}
+
+/// The rows as a candidate takes them.
+fn for_candidate<'a>(candidate: &Candidate, data: &'a Prepared) -> Result<Cow<'a, Prepared>> {
+    let columns = data.x().cols();
+    candidate.form.of(data)?.ok_or(Error::Empty { what: "data that the form suits", rows: 0, columns })
+}
+
+/// Trains a design on prepared rows. Nothing if `stop` was set. `half` is what came of the design with half the inducing inputs, on the
+/// same rows, where that is known: it saves time and changes nothing.
+pub(crate) fn train(
+    design: &Design,
+    data: &Prepared,
+    training: Training,
+    half: Option<Fitted>,
+    stop: &AtomicBool,
+) -> Result<Option<Fitted>> {
+    let Training { steps, evaluations, seed } = training;
+    match design {
+        Design::Exact { kernel } => exact_gp(data, *kernel, evaluations, seed).map(Some),
+        Design::Constant => constant(data).map(Some),
+        Design::Sparse { kernel, inducing } => sparse_gp(data, *kernel, *inducing, half, evaluations, seed).map(Some),
+        Design::Network { .. } => best_start(design, data, steps, seed, stop),
+    }
+}
+
+/// Trains a network from the best of several starts, judged by their energy early on.
+fn best_start(design: &Design, data: &Prepared, steps: usize, seed: u64, stop: &AtomicBool) -> Result<Option<Fitted>> {
+    let early = (EARLY * steps as f64).ceil() as usize;
+    let mut best: Option<(f64, Trainer<'_>)> = None;
+    for start in 0..STARTS {
+        let mut trainer = data.trainer(&design.config(data.x().rows(), steps, seed.wrapping_add(start << 32)))?;
+        let outcome =
+            trainer.run(&mut |progress: &Progress<'_>| match stop.load(Ordering::Relaxed) || progress.step >= early {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            });
+        if best.as_ref().is_none_or(|(energy, _)| outcome.energy < *energy) {
+            best = Some((outcome.energy, trainer));
+        }
+    }
+    best.map_or(Ok(None), |(_, trainer)| run(trainer, stop))
+}
+
+/// Trains what was trained on a part of the rows on all of them, from there; a network of few rows from new starts, too, and the
+/// lower energy counts.
+pub(crate) fn train_again(
+    candidate: &Candidate,
+    fitted: &Fitted,
+    weight: f64,
+    data: &Prepared,
+    training: Training,
+) -> Result<Member> {
+    let Training { steps, evaluations, seed } = training.again();
+    let data = for_candidate(candidate, data)?;
+    let fitted = match &candidate.design {
+        Design::Exact { .. } => exact::fit(&fitted.model, data.x(), data.y(), evaluations)?.fitted,
+        Design::Constant => constant(&data)?,
+        // As many as few inducing inputs take: on protein 20 more than a trial's gain many of them 0.03 nats and 2 % of the RMSE.
+        Design::Sparse { .. } => on_all_rows(&fitted.model, &data, evaluations, seed)?,
+        Design::Network { .. } => {
+            let mut config: Config = candidate.design.config(data.x().rows(), steps, seed);
+            // The rest of a course that has been gone before.
+            config.train.learning_rate *= AGAIN;
+            let trainer = Trainer::new(fitted.model.clone(), data.x(), data.y(), config.train)?;
+            let never = AtomicBool::new(false);
+            let mut all = vec![run(trainer.with_factors(fitted.factors.clone())?, &never)];
+            if data.x().rows() <= MOST_EXACT_ROWS {
+                // Where rows are few, those that the first fold lacked may have left a gap that cannot be mended later.
+                all.push(best_start(&candidate.design, &data, times(LAST, training.steps), seed, &never));
+            }
+            let sound = all.into_iter().filter_map(|fitted| {
+                let fitted = fitted.ok()??;
+                let energy = energy(&fitted, data.x(), data.y()).ok()?;
+                Some((energy, fitted))
+            });
+            let best = sound.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, fitted)| fitted);
+            best.ok_or(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 })?
+        }
+    };
+    Ok(data.member(weight, fitted))
+}
+
+fn run(mut trainer: Trainer<'_>, stop: &AtomicBool) -> Result<Option<Fitted>> {
+    let outcome = trainer.run(&mut |_: &Progress<'_>| match stop.load(Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
+    Ok((outcome.termination != Termination::Stopped).then(|| trainer.fitted()))
+}
+
+/// The normal distribution of the targets, as a GP with a linear kernel that has next to no variance. Its noise allows for the mean's
+/// error and for what few rows underestimate.
+///
+/// ```text
+/// σ² = (n + 1)/(n − 1)          of targets with mean 0 and variance 1, whose variance is divided by n
+/// ```
+fn constant(data: &Prepared) -> Result<Fitted> {
+    let n = data.x().rows() as f64;
+    let noise_var = if n > 1.0 { (n + 1.0) / (n - 1.0) } else { 1.0 };
+    let inputs = data.x().cols();
+    let layer = Layer {
+        kernel: Kernel::Linear(Linear::isotropic(inputs, NEXT_TO_NOTHING)),
+        z: Mat::identity(1, inputs),
+        mean: Mean::Zero,
+        noise_var: 0.0,
+        dim_out: data.y().cols(),
+    };
+    let noise = Gaussian { noise_var: vec![noise_var; data.y().cols()] };
+    sparse::posterior(DeepGp::new(vec![layer], Likelihood::Gaussian(noise))?, data.x(), data.y(), PLAIN_ALPHA)
+}
+
+/// An exact GP, from the hyperparameters of a sparse one that explains much by noise, and from starting values with little: the
+/// evidence has a maximum near each. On energy with indicators the second is higher by 100 nats and more, and a third more exact.
+fn exact_gp(data: &Prepared, kernel: KernelChoice, evaluations: usize, seed: u64) -> Result<Fitted> {
+    let (x, y) = (data.x(), data.y());
+    let start = sparse_gp(data, kernel, FIRST_INDUCING, None, evaluations, seed)?.model;
+    let found = exact::fit(&start, x, y, evaluations)?;
+    let second = || -> Result<Option<Fitted>> {
+        let sharp = first_gp(data, kernel, 1, &mut starting_stream(seed))?;
+        let early = exact::fit(&sharp, x, y, times(SECOND, evaluations))?;
+        if early.log_evidence <= found.log_evidence {
+            return Ok(None);
+        }
+        Ok(Some(exact::fit(&early.fitted.model, x, y, evaluations)?.fitted))
+    };
+    // Where the second start fails, the first is still there.
+    Ok(second().ok().flatten().unwrap_or(found.fitted))
+}
+
+/// A GP with so many inducing inputs at its starting values.
+fn first_gp(data: &Prepared, kernel: KernelChoice, inducing: usize, rng: &mut ChaCha8Rng) -> Result<DeepGp> {
+    let config = Design::Sparse { kernel, inducing }.config(data.x().rows(), 0, 0);
+    let (gp, _) = network(data.x(), config.noise.likelihood(data.y().cols()), &config.architecture, rng)?;
+    Ok(gp)
+}
+
+/// A sparse GP: one with few inducing inputs finds hyperparameters, from which one with twice as many starts, and so on. The last
+/// costs as much as all before it, three times over; with few evaluations each this finds more than many at the last alone.
+fn sparse_gp(
+    data: &Prepared,
+    kernel: KernelChoice,
+    inducing: usize,
+    half: Option<Fitted>,
+    evaluations: usize,
+    seed: u64,
+) -> Result<Fitted> {
+    let mut rng = starting_stream(seed);
+    let mut start = |m: usize| {
+        let gp = first_gp(data, kernel, m, &mut rng)?;
+        if kernel != KernelChoice::Linear || m != data.x().cols() {
+            return Ok(gp);
+        }
+        // For a linear kernel unit vectors are as good as any, and K_zz is diagonal; centres may be all but collinear.
+        let layer = Layer { z: Mat::identity(m, m), ..gp.layers()[0].clone() };
+        DeepGp::new(vec![layer], gp.likelihood().clone())
+    };
+    let first = start(FIRST_INDUCING.min(inducing))?;
+    let climbed = if half.is_some() { inducing / 2 } else { 0 };
+    let mut fitted = half.map_or_else(|| on_all_rows(&first, data, evaluations, seed), Ok)?;
+    for m in rungs(inducing) {
+        // Drawn for all rungs, since what is drawn depends on what was drawn before.
+        let z = start(m)?.layers()[0].z.clone();
+        if m <= climbed {
+            continue;
+        }
+        let layer = Layer { z, ..fitted.model.layers()[0].clone() };
+        let gp = DeepGp::new(vec![layer], fitted.model.likelihood().clone())?;
+        fitted = on_all_rows(&gp, data, rung_evaluations(m, evaluations), seed)?;
+    }
+    Ok(fitted)
+}
+
+/// Numbers of inducing inputs between the first and so many, these included, each half of the next; none if the first are enough.
+fn rungs(inducing: usize) -> Vec<usize> {
+    let mut rungs: Vec<usize> =
+        std::iter::successors(Some(inducing), |m| Some(m / 2)).take_while(|m| *m > FIRST_INDUCING).collect();
+    rungs.reverse();
+    rungs
+}
+
+/// Hyperparameters from as many rows as are needed to find them, the factor from all.
+fn on_all_rows(start: &DeepGp, data: &Prepared, evaluations: usize, seed: u64) -> Result<Fitted> {
+    let (x, y, alpha) = (data.x(), data.y(), PLAIN_ALPHA);
+    if x.rows() <= MOST_EVIDENCE_ROWS {
+        return Ok(sparse::fit(start, x, y, alpha, evaluations)?.fitted);
+    }
+    let rows = sample_rows(x.rows(), MOST_EVIDENCE_ROWS, &mut ChaCha8Rng::seed_from_u64(seed));
+    let found = sparse::fit(start, &x.select_rows(&rows), &y.select_rows(&rows), alpha, evaluations)?;
+    sparse::posterior(found.fitted.model, x, y, alpha)
+}
+
+/// Trains and judges a candidate on each fold, as far as `memory` does not know it. Nothing if `stop` was set. A candidate that
+/// cannot be trained gets no score: that is an answer, too. `unit` turns a log density into one of the targets' own units.
+pub(crate) fn judge(
+    candidate: &Candidate,
+    folds: &[Fold],
+    training: Training,
+    memory: &Memory,
+    unit: impl Fn(f64) -> f64,
+    stop: &AtomicBool,
+) -> Option<Trial> {
+    let (mut log_densities, mut guarded, mut first, mut is_sound) = (Vec::new(), Vec::new(), None, true);
+    for fold in folds {
+        let judges = fold.judge.0.rows();
+        let result = match memory.recall(candidate, fold.index, judges) {
+            Some(result) => result,
+            None => {
+                let half = candidate.halved().and_then(|half| memory.recall(&half, fold.index, judges)??.fitted);
+                let result = match on_fold(candidate, fold, training, half, stop) {
+                    Ok(None) => return None,
+                    Ok(result) => result,
+                    Err(_) => None,
+                };
+                memory.remember(candidate, fold.index, result.clone());
+                result
+            }
+        };
+        let Some(FoldResult { log_densities: of_fold, fitted }) = result else {
+            is_sound = false;
+            break;
+        };
+        let both = [of_fold, fold.constant.clone()];
+        guarded.extend(mix_log_densities(&GUARD, &both));
+        let [of_fold, _] = both;
+        log_densities.extend(of_fold);
+        first = first.or(fitted);
+    }
+    let tried = Tried {
+        name: candidate.to_string(),
+        steps: if candidate.is_plain() { 0 } else { training.steps },
+        folds: folds.len(),
+        mean_log_density: finite_mean(&log_densities).map(unit).filter(|_| is_sound),
+        weight: 0.0,
+    };
+    Some(Trial { candidate: candidate.clone(), tried, log_densities, guarded, fitted: first })
+}
+
+/// What a candidate shows on a fold.
+fn on_fold(
+    candidate: &Candidate,
+    fold: &Fold,
+    training: Training,
+    half: Option<Fitted>,
+    stop: &AtomicBool,
+) -> Result<Option<FoldResult>> {
+    let data = for_candidate(candidate, &fold.train)?;
+    let Some(fitted) = train(&candidate.design, &data, training, half, stop)? else { return Ok(None) };
+    let (x, y) = &fold.judge;
+    let model = fitted.model.clone();
+    // From an exact GP later trainings take its hyperparameters alone; its factor has the square of the rows.
+    let kept = match candidate.design {
+        Design::Exact { .. } => Fitted { model, factors: Vec::new(), inference: fitted.inference },
+        Design::Constant | Design::Sparse { .. } | Design::Network { .. } => fitted.clone(),
+    };
+    let log_densities = data.model(fitted)?.log_density(x, y)?;
+    Ok(Some(FoldResult { log_densities, fitted: (fold.index == 0).then_some(kept) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_half_of_the_inducing_inputs_found_saves_time_and_changes_nothing() -> Result<()> {
+        let x = Mat::from_fn(300, 2, |i, j| (1.3 * (i * (j + 2)) as f64).sin());
+        let y = Mat::from_fn(300, 1, |i, _| (3.0 * x[(i, 0)]).sin() * x[(i, 1)]);
+        let data = Prepared::new(x, y)?;
+        let gp = |inducing: usize, half: Option<Fitted>| sparse_gp(&data, KernelChoice::Eq, inducing, half, 12, 7);
+        let (half, whole) = (gp(100, None)?, gp(200, None)?);
+        assert_eq!(gp(200, Some(half.clone()))?, whole);
+        // It is taken up, not left alone.
+        let mut other = half;
+        let Likelihood::Gaussian(noise) = other.model.likelihood() else { panic!("Gaussian") };
+        let noise = Gaussian { noise_var: noise.noise_var.iter().map(|var| 2.0 * var).collect() };
+        other.model = DeepGp::new(other.model.layers().to_vec(), Likelihood::Gaussian(noise))?;
+        assert_ne!(gp(200, Some(other))?, whole);
+        Ok(())
+    }
+}

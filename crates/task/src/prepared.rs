@@ -1,0 +1,206 @@
+//! Data made ready for training: standardised, with the way back.
+
+use crate::config::Config;
+use crate::indicators::Indicators;
+use crate::model::{Member, Model};
+use crate::standardise::Standardiser;
+use crate::warp::{Warp, WarpKind, warp_targets};
+use deepgp::init::{network, starting_stream};
+use deepgp::train::{Fitted, Snapshot, Trainer};
+use deepgp::{Error, Result};
+use deepgp_numerics::linalg::Mat;
+
+/// Standardised inputs and targets with their standardisers: what [`Model::fit`] trains on, in steps.
+///
+/// ```
+/// use deepgp_task::{Config, Prepared};
+///
+/// let (x, y) = deepgp_datasets::builtin::step(60, 0.1, 1);
+/// let mut config = Config::default();
+/// (config.architecture.n_inducing, config.train.iterations) = (10, 50);
+/// let data = Prepared::new(x.clone(), y.clone())?;
+/// let mut trainer = data.trainer(&config)?;
+/// trainer.run(&mut |p: &deepgp::train::Progress<'_>| match p.step {
+///     20 => std::ops::ControlFlow::Break(()),
+///     _ => std::ops::ControlFlow::Continue(()),
+/// });
+/// let mut resumed = data.resume(trainer.snapshot())?;
+/// assert_eq!(resumed.run(&mut ()).steps, 50);
+/// let scores = data.model(resumed.fitted())?.score(&x, &y)?;
+/// assert!(scores.rmse < 1.0);
+/// # Ok::<(), deepgp::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    inputs: Standardiser,
+    targets: Standardiser,
+    x: Mat,
+    y: Mat,
+    /// What a target of 0 became.
+    zero: Vec<f64>,
+    warps: Vec<Warp>,
+    /// Those that inputs could have, and those that they have.
+    possible: Option<Indicators>,
+    indicators: Option<Indicators>,
+}
+
+impl Prepared {
+    /// Learns the standardisers from raw inputs `x` (N × D) and targets `y` (N × P), and applies them in place: there is
+    /// never a second copy of the data.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Empty`] or [`Error::NotFinite`].
+    pub fn new(x: Mat, y: Mat) -> Result<Self> {
+        Self::with(Standardiser::fit(&x, "inputs")?, Standardiser::fit(&y, "targets")?, x, y)
+    }
+
+    /// Applies given standardisers: those of a checkpoint, so that a resumed run sees the same bits.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::NotFinite`].
+    pub fn with(inputs: Standardiser, targets: Standardiser, mut x: Mat, mut y: Mat) -> Result<Self> {
+        if x.rows() != y.rows() {
+            return Err(Error::Shape { what: "rows of the targets", expected: x.rows(), found: y.rows() });
+        }
+        inputs.apply_in_place(&mut x, "inputs")?;
+        targets.apply_in_place(&mut y, "targets")?;
+        let zero = targets.mean().iter().zip(targets.scale()).map(|(mean, scale)| -mean / scale).collect();
+        let possible = Indicators::learn(&x);
+        Ok(Self { inputs, targets, x, y, zero, warps: Vec::new(), possible, indicators: None })
+    }
+
+    /// Some of the rows, standardised by themselves, as if there were no others; their own unit is that of these rows here. Only
+    /// where zero was and what values inputs can take is known from all of them. Not for data with transforms or indicators, which
+    /// a part can be given itself.
+    ///
+    /// # Errors
+    /// As [`Prepared::new`].
+    pub fn part(&self, rows: &[usize]) -> Result<Self> {
+        let mut part = Self::new(self.x.select_rows(rows), self.y.select_rows(rows))?;
+        let scales = part.targets.mean().iter().zip(part.targets.scale());
+        part.possible = self.possible.as_ref().map(|indicators| indicators.standardised(&part.inputs));
+        part.zero = self.zero.iter().zip(scales).map(|(zero, (mean, scale))| (zero - mean) / scale).collect();
+        Ok(part)
+    }
+
+    /// The same with transformed targets, by transforms that are learnt from them; nothing if the kind does not suit all of
+    /// them. A copy of the data.
+    ///
+    /// # Errors
+    /// As [`warp_targets`].
+    pub fn warped(&self, kind: WarpKind) -> Result<Option<Self>> {
+        let learn = |p: usize| Warp::fit(kind, &self.y.column(p), self.zero[p]);
+        let Some(warps) = (0..self.y.cols()).map(learn).collect::<Option<Vec<Warp>>>() else { return Ok(None) };
+        let mut warped = Self { warps, ..self.clone() };
+        warp_targets(&warped.warps, &mut warped.y)?;
+        Ok(Some(warped))
+    }
+
+    /// The same with indicators beside inputs that take few values; nothing if no input does, or if indicators are there already.
+    /// A copy of the data.
+    ///
+    /// # Errors
+    /// As [`Indicators::append`].
+    pub fn indicated(&self) -> Result<Option<Self>> {
+        if self.indicators.is_some() {
+            return Ok(None);
+        }
+        let Some(indicators) = &self.possible else { return Ok(None) };
+        Ok(Some(Self { x: indicators.append(&self.x)?, indicators: Some(indicators.clone()), ..self.clone() }))
+    }
+
+    /// How inputs are standardised.
+    pub fn inputs(&self) -> &Standardiser {
+        &self.inputs
+    }
+
+    /// How targets are standardised.
+    pub fn targets(&self) -> &Standardiser {
+        &self.targets
+    }
+
+    /// Standardised inputs, with indicators if there are some.
+    pub fn x(&self) -> &Mat {
+        &self.x
+    }
+
+    /// Standardised targets, transformed if there are transforms.
+    pub fn y(&self) -> &Mat {
+        &self.y
+    }
+
+    /// A run from the start, on these data.
+    ///
+    /// # Errors
+    /// What the data or the configuration are refused for; see [`deepgp::Error`].
+    pub fn trainer(&self, config: &Config) -> Result<Trainer<'_>> {
+        let likelihood = config.noise.likelihood(self.y.cols());
+        let mut rng = starting_stream(config.train.seed);
+        let (net, events) = network(&self.x, likelihood, &config.architecture, &mut rng)?;
+        let mut trainer = Trainer::new(net, &self.x, &self.y, config.train.clone())?;
+        for event in events {
+            trainer.note(event);
+        }
+        Ok(trainer)
+    }
+
+    /// A run that was interrupted, on the data that it began with.
+    ///
+    /// # Errors
+    /// As [`Trainer::resume`].
+    pub fn resume(&self, snapshot: Snapshot) -> Result<Trainer<'_>> {
+        Trainer::resume(snapshot, &self.x, &self.y)
+    }
+
+    /// A network that was trained on these data, as one of a mixture.
+    pub fn member(&self, weight: f64, fitted: Fitted) -> Member {
+        Member { weight, fitted, warps: self.warps.clone(), indicators: self.indicators.clone() }
+    }
+
+    /// The model in the data's own units.
+    ///
+    /// # Errors
+    /// As [`Model::mixture`].
+    pub fn model(&self, fitted: Fitted) -> Result<Model> {
+        Model::mixture(self.inputs.clone(), self.targets.clone(), vec![self.member(1.0, fitted)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_knows_values_that_it_does_not_have() -> Result<()> {
+        // The last row alone has the value 5.
+        let x = Mat::from_fn(61, 1, |i, _| if i == 60 { 5.0 } else { (i % 3) as f64 });
+        let data = Prepared::new(x.clone(), x)?;
+        let rows: Vec<usize> = (0..50).collect();
+        let columns = |data: &Prepared| Ok::<_, Error>(data.indicated()?.expect("a code").x().cols());
+        assert_eq!([columns(&data)?, columns(&data.part(&rows)?)?], [5, 5]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_part_knows_where_zero_was() -> Result<()> {
+        let x = Mat::from_fn(60, 1, |i, _| i as f64);
+        let y = Mat::from_fn(60, 1, |i, _| (0.1 * i as f64).exp());
+        let data = Prepared::new(x, y.clone())?;
+        let rows: Vec<usize> = (10..50).collect();
+        let part = data.part(&rows)?;
+        // Back through both standardisers.
+        let back = data.targets().invert_mean(&part.targets().invert_mean(part.y())?)?;
+        assert!((0..40).all(|i| (back[(i, 0)] / y[(i + 10, 0)] - 1.0).abs() < 1e-12));
+        // A logarithm makes these targets a straight line, of the part as of the whole; with another zero it would not.
+        for data in [&data, &part] {
+            let warped = data.warped(WarpKind::Log)?.expect("positive targets");
+            let t = warped.y().column(0);
+            let steps: Vec<f64> = t.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            assert!(steps.iter().all(|step| (step / steps[0] - 1.0).abs() < 1e-6), "{steps:?}");
+        }
+        let signed = Prepared::new(Mat::from_fn(60, 1, |i, _| i as f64), Mat::from_fn(60, 1, |i, _| i as f64 - 5.0))?;
+        assert!(signed.warped(WarpKind::Log)?.is_none());
+        assert!(signed.part(&rows)?.warped(WarpKind::Log)?.is_some());
+        Ok(())
+    }
+}
