@@ -197,7 +197,7 @@ impl ModelOptions {
         set(&mut shape.kernel, self.kernel.map(Into::into));
         set(&mut shape.mean, self.mean.map(Into::into));
         set(&mut config.noise, self.noise.map(Into::into));
-        set(&mut train.inference, self.engine.map(|name| deepgp::infer::Settings::of(name.into())));
+        set(&mut train.inference, self.engine.map(|name| deepgp::infer::InferenceSettings::of(name.into())));
         set(&mut train.inference.alpha, self.alpha);
         set(&mut train.inference.damping, self.damping);
         set(&mut train.learning_rate, self.lr);

@@ -39,7 +39,7 @@ pub struct Plan {
     /// What ends training.
     pub length: Length,
     /// The search for a model, unless it is given.
-    pub auto: Option<deepgp_fit::Settings>,
+    pub auto: Option<deepgp_fit::SearchSettings>,
     /// The transform of the targets.
     pub transform: Option<TransformName>,
     /// Whether standard deviations are calibrated by the held-out rows.
@@ -194,7 +194,7 @@ impl Plan {
 }
 
 /// The settings of a search, if one is asked for or nothing is said of the network and its training.
-fn auto(options: &Options) -> Result<Option<deepgp_fit::Settings>> {
+fn auto(options: &Options) -> Result<Option<deepgp_fit::SearchSettings>> {
     let is_open = is_open(&options.model) && options.epochs.is_none() && options.transform.is_none();
     match (options.auto || is_open, options.ensemble, options.effort) {
         (false, None, None) => Ok(None),
@@ -219,18 +219,18 @@ pub fn search_settings(
     model: &ModelOptions,
     ensemble: Option<usize>,
     effort: Option<f64>,
-) -> Result<deepgp_fit::Settings> {
+) -> Result<deepgp_fit::SearchSettings> {
     if !is_open(model) {
         return Err(decides_itself());
     }
-    let plain = deepgp_fit::Settings::default();
+    let plain = deepgp_fit::SearchSettings::default();
     let (ensemble, effort) = (ensemble.unwrap_or(plain.ensemble), effort.unwrap_or(plain.effort));
     positive("effort", effort)?;
     if ensemble == 0 {
         return Err(usage!("--ensemble must be at least 1"));
     }
     let (seed, threads) = (model.seed.unwrap_or(plain.seed), threads(model.threads)?);
-    Ok(deepgp_fit::Settings { effort, ensemble, seed, threads })
+    Ok(deepgp_fit::SearchSettings { effort, ensemble, seed, threads })
 }
 
 /// The checkpoint that belongs to a model file.

@@ -27,7 +27,7 @@ pub fn run(args: &Show) -> Result<()> {
 /// For machines.
 fn described(saved: &SavedModel) -> Value {
     let (schema, record) = (&saved.preprocessing.schema, &saved.record);
-    let layers = saved.fitted.model.layers();
+    let layers = saved.fitted.network.layers();
     let layer = |layer: &Layer| {
         json!({
             "inputs": layer.dim_in(), "outputs": layer.dim_out, "inducing": layer.n_inducing(), "kernel": layer.kernel,
@@ -63,7 +63,7 @@ fn described(saved: &SavedModel) -> Value {
 
 /// For people.
 fn text(saved: &SavedModel) -> String {
-    let (schema, record, model) = (&saved.preprocessing.schema, &saved.record, &saved.fitted.model);
+    let (schema, record, model) = (&saved.preprocessing.schema, &saved.record, &saved.fitted.network);
     let mut out = format!("{}, by deepgp {}", mixed_network(saved), record.deepgp);
     if let Some(date) = &record.date {
         out += &format!(", {date}");
@@ -117,7 +117,7 @@ fn columns(schema: &Schema) -> String {
 fn noise(saved: &SavedModel) -> Vec<String> {
     let names = saved.preprocessing.schema.targets().iter();
     let scales = saved.preprocessing.targets.scale();
-    match saved.fitted.model.likelihood() {
+    match saved.fitted.network.likelihood() {
         Likelihood::Gaussian(g) if !saved.warps.is_empty() => names
             .zip(g.noise_var.iter().zip(&saved.warps))
             .map(|(name, (var, warp))| {
@@ -194,7 +194,7 @@ fn range(values: &[f64]) -> String {
 /// Columns with their shares of the first layer's mean squared slope, largest first; features of a column are added up.
 pub fn relevance(saved: &SavedModel) -> Vec<(String, f64)> {
     let schema = &saved.preprocessing.schema;
-    let mut slopes = mean_square_slopes(&saved.fitted.model.layers()[0]);
+    let mut slopes = mean_square_slopes(&saved.fitted.network.layers()[0]);
     if let Some(indicators) = &saved.indicators {
         slopes = indicators.by_input(&slopes);
     }

@@ -59,7 +59,7 @@ pub fn percent(share: f64) -> String {
 
 /// "deep GP 8 → 2 → 1" or, with indicators, "deep GP 8 + 25 → 2 → 1"; of a mixture the heaviest network.
 pub fn network(saved: &SavedModel) -> String {
-    let model = &saved.fitted.model;
+    let model = &saved.fitted.network;
     let mut text = format!("{} {}", network_kind(saved), saved.preprocessing.inputs.columns());
     if let Some(indicators) = &saved.indicators {
         text += &format!(" + {}", indicators.count());
@@ -84,7 +84,7 @@ pub fn kind(saved: &SavedModel) -> &'static str {
 }
 
 fn network_kind(saved: &SavedModel) -> &'static str {
-    match saved.fitted.model.layers() {
+    match saved.fitted.network.layers() {
         // A linear model, whatever its inducing inputs are.
         [layer] if matches!(layer.kernel, Kernel::Linear(_)) => "linear GP",
         // An exact GP has an inducing input on every row.

@@ -180,7 +180,7 @@ pub(crate) fn expect_positive(name: &'static str, entry: Option<usize>, value: f
 mod tests {
     use super::*;
     use crate::gauss::Factor;
-    use crate::infer::{Inference, Settings};
+    use crate::infer::{Inference, InferenceSettings};
     use crate::init::{Architecture, network};
     use crate::likelihood::{Gaussian, Likelihood, Observation, Probit};
     use crate::train::{self, Fingerprint, Trainer};
@@ -196,7 +196,9 @@ mod tests {
         Some(match previous {
             Error::NotFinite { .. } => Mat::zeros(0, 3).check_data("targets").map_err(Error::from),
             Error::Empty { .. } => Mat::from_vec(2, 3, vec![0.0; 5]).map(|_| ()).map_err(Error::from),
-            Error::Shape { .. } => Inference::new(Settings { alpha: 0.0, ..Settings::default() }).map(|_| ()),
+            Error::Shape { .. } => {
+                Inference::new(InferenceSettings { alpha: 0.0, ..InferenceSettings::default() }).map(|_| ())
+            }
             Error::Parameter { .. } => {
                 let shape = Architecture { n_inducing: 3, exact_inducing: true, ..Architecture::default() };
                 let likelihood = Likelihood::Gaussian(Gaussian::isotropic(1, 0.1));
@@ -219,7 +221,8 @@ mod tests {
                 let likelihood = Likelihood::Gaussian(Gaussian::isotropic(1, 0.1));
                 let shape = Architecture { hidden: vec![], n_inducing: 2, ..Architecture::default() };
                 let (net, _) = network(&x, likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(0)).ok()?;
-                let settings = train::Settings { fixed: vec!["lengthscales".into()], ..train::Settings::default() };
+                let settings =
+                    train::TrainSettings { fixed: vec!["lengthscales".into()], ..train::TrainSettings::default() };
                 Trainer::new(net, &x, &x, settings).map(|_| ())
             }
             Error::UnknownParameter { .. } => {

@@ -22,7 +22,7 @@
 //! let likelihood = Likelihood::Gaussian(Gaussian::isotropic(1, 0.01));
 //! let (network, _events) = init::network(&x, likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(1))?;
 //!
-//! let settings = train::Settings { iterations: 300, batch_size: 20, ..train::Settings::default() };
+//! let settings = train::TrainSettings { iterations: 300, batch_size: 20, ..train::TrainSettings::default() };
 //! let mut trainer = Trainer::new(network, &x, &y, settings)?;
 //! let outcome = trainer.run(&mut ());
 //! assert!(outcome.energy.is_finite());

@@ -4,7 +4,7 @@
 //! their Ψ₂ is in cache. Nothing of the size of the data is kept: a block adds to the [`Sums`] of its slot, and slots are
 //! added in order, so that the result does not depend on how many threads shared the work.
 
-use crate::gauss;
+use crate::gauss::{DiagGaussian, FullGaussian};
 use crate::layer::{Inducing, Inputs, KnownTape, Layer, LayerSums, Projection, RandomTape, Wanted};
 use crate::likelihood::Observation;
 use crate::network::DeepGp;
@@ -83,7 +83,7 @@ impl Sums {
 
 /// Working memory of passes, and the threads that share them.
 #[derive(Debug)]
-pub struct Workspace {
+pub struct PassWorkspace {
     /// One for every thread, which finds its own in its cache, with the sums of the slot that it works on. Nobody ever waits for one.
     /// Each thread has asked for its own memory, since two that write to the same cache line wait for each other.
     workers: Vec<Mutex<Box<(Worker, Sums)>>>,
@@ -103,21 +103,8 @@ struct Worker {
     x: Mat,
     mean_bar: Mat,
     var_bar: Mat,
-    hidden: Moments,
-    hidden_bar: Moments,
-}
-
-/// Means and variances of a group of points, or their adjoint, points × dimensions each.
-#[derive(Debug, Clone)]
-struct Moments {
-    mean: Mat,
-    var: Mat,
-}
-
-impl Moments {
-    fn zeros(points: usize, dim: usize) -> Self {
-        Self { mean: Mat::zeros(points, dim), var: Mat::zeros(points, dim) }
-    }
+    hidden: DiagGaussian,
+    hidden_bar: DiagGaussian,
 }
 
 impl Worker {
@@ -132,8 +119,8 @@ impl Worker {
             x: Mat::default(),
             mean_bar: Mat::default(),
             var_bar: Mat::default(),
-            hidden: Moments::zeros(group_size, width),
-            hidden_bar: Moments::zeros(group_size, width),
+            hidden: DiagGaussian::zeros(group_size, width),
+            hidden_bar: DiagGaussian::zeros(group_size, width),
         }
     }
 }
@@ -186,7 +173,7 @@ impl Half {
     }
 }
 
-impl Workspace {
+impl PassWorkspace {
     /// Memory for passes through `model` on this many threads (0 and 1: the caller's alone). Results do not depend on
     /// the number. Should the system refuse threads, the caller's is used.
     pub fn new(model: &DeepGp, threads: usize) -> Self {
@@ -250,23 +237,23 @@ pub fn fetch_block(x: &Mat, y: &Mat, rows: &[usize], block: usize) {
 
 impl Pass<'_> {
     /// Sums over the given rows of `x`, `y`, into `sums`.
-    pub fn run(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut Workspace, sums: &mut Sums) {
+    pub fn run(&self, x: &Mat, y: &Mat, rows: &[usize], ws: &mut PassWorkspace, sums: &mut Sums) {
         self.run_factored(None, (x, y), rows, ws, sums);
     }
 
     /// The same with the first layer's Gaussians, if it is to be propagated by their precisions' factors: its projection then has only μ.
     pub(crate) fn run_factored(
         &self,
-        factored: Option<&[gauss::Moments]>,
+        factored: Option<&[FullGaussian]>,
         (x, y): (&Mat, &Mat),
         rows: &[usize],
-        ws: &mut Workspace,
+        ws: &mut PassWorkspace,
         sums: &mut Sums,
     ) {
         let blocks = n_blocks(rows.len());
         let used = blocks.clamp(1, SLOTS);
         let middle = used.div_ceil(2);
-        let Workspace { workers, halves, pool, .. } = ws;
+        let PassWorkspace { workers, halves, pool, .. } = ws;
         if used == 1 {
             // One slot is the sum, and stands where it stood at the last step.
             sums.clear();
@@ -300,7 +287,7 @@ impl Pass<'_> {
     /// A block of the points of a pass, added to the slot's sums.
     fn block(
         &self,
-        factored: Option<&[gauss::Moments]>,
+        factored: Option<&[FullGaussian]>,
         (x, y): (&Mat, &Mat),
         all: &[usize],
         block: Range<usize>,
@@ -338,10 +325,10 @@ impl Pass<'_> {
     /// A group of points from the first layer's output moments up to log Z and back down to ∂log Z/∂(those moments).
     fn group(
         &self,
-        hidden: &Moments,
+        hidden: &DiagGaussian,
         y: &Mat,
         rows: &[usize],
-        hidden_bar: &mut Moments,
+        hidden_bar: &mut DiagGaussian,
         tapes: &mut [RandomTape],
         sums: &mut Sums,
     ) {

@@ -1,6 +1,7 @@
 //! Prediction: an immutable, precomputed network that maps inputs to moments, samples and densities.
 
 use crate::error::Result;
+use crate::gauss::DiagGaussian;
 use crate::infer::{Context, Event, all_moments};
 use crate::layer::{KnownTape, Projection, RandomTape};
 use crate::likelihood::Observation;
@@ -21,33 +22,13 @@ pub struct Predictor {
     projections: Vec<Projection>,
 }
 
-/// Means and variances, one row per input row and one column per output.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Moments {
-    /// Means.
-    pub mean: Mat,
-    /// Variances.
-    pub var: Mat,
-}
-
-impl Moments {
-    fn zeros(rows: usize, cols: usize) -> Self {
-        Self { mean: Mat::zeros(rows, cols), var: Mat::zeros(rows, cols) }
-    }
-
-    fn set_row(&mut self, n: usize, mean: &[f64], var: &[f64]) {
-        self.mean.row_mut(n).copy_from_slice(mean);
-        self.var.row_mut(n).copy_from_slice(var);
-    }
-}
-
 /// Moments of the latent function and of an observation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
     /// Of f, without observation noise.
-    pub f: Moments,
+    pub f: DiagGaussian,
     /// Of y, with it.
-    pub y: Moments,
+    pub y: DiagGaussian,
 }
 
 impl Predictor {
@@ -57,7 +38,7 @@ impl Predictor {
     /// As [`Fitted::check`], and [`crate::Error::NotPositiveDefinite`] if K_zz or I + Λ cannot be factored.
     pub fn new(fitted: Fitted) -> Result<Self> {
         fitted.check()?;
-        let context = Context::new(&fitted.model, fitted.inference.jitter)?;
+        let context = Context::new(&fitted.network, fitted.inference.jitter)?;
         let projections = context.project(&all_moments(&fitted.factors, 1.0)?);
         Ok(Self { fitted, context, projections })
     }
@@ -81,11 +62,11 @@ impl Predictor {
     /// # Errors
     /// [`crate::Error::Empty`], [`crate::Error::Shape`] or [`crate::Error::NotFinite`] for `x`.
     pub fn predict(&self, x: &Mat) -> Result<Prediction> {
-        let d_out = self.fitted.model.dim_out();
-        let (mut f, mut y) = (Moments::zeros(x.rows(), d_out), Moments::zeros(x.rows(), d_out));
+        let d_out = self.fitted.network.dim_out();
+        let (mut f, mut y) = (DiagGaussian::zeros(x.rows(), d_out), DiagGaussian::zeros(x.rows(), d_out));
         self.propagate(x, |n, mean, var| {
-            f.set_row(n, mean, var);
-            self.fitted.model.likelihood().observe(mean, var, y.mean.row_mut(n), y.var.row_mut(n));
+            f.set_point(n, mean, var);
+            self.fitted.network.likelihood().observe(mean, var, y.mean.row_mut(n), y.var.row_mut(n));
         })?;
         Ok(Prediction { f, y })
     }
@@ -94,10 +75,10 @@ impl Predictor {
     ///
     /// # Errors
     /// As [`Predictor::predict`].
-    pub fn layers(&self, x: &Mat) -> Result<Vec<Moments>> {
-        let layers = self.fitted.model.layers();
-        let mut all: Vec<Moments> = layers.iter().map(|l| Moments::zeros(x.rows(), l.dim_out)).collect();
-        self.walk(x, |l, n, mean, var| all[l].set_row(n, mean, var))?;
+    pub fn layers(&self, x: &Mat) -> Result<Vec<DiagGaussian>> {
+        let layers = self.fitted.network.layers();
+        let mut all: Vec<DiagGaussian> = layers.iter().map(|l| DiagGaussian::zeros(x.rows(), l.dim_out)).collect();
+        self.walk(x, |l, n, mean, var| all[l].set_point(n, mean, var))?;
         Ok(all)
     }
 
@@ -106,10 +87,10 @@ impl Predictor {
     /// # Errors
     /// As [`Predictor::predict`], and for targets that do not fit.
     pub fn log_density(&self, x: &Mat, y: &Mat) -> Result<Vec<f64>> {
-        self.fitted.model.check_data(x, y)?;
+        self.fitted.network.check_data(x, y)?;
         let mut out = vec![0.0; x.rows()];
         self.propagate(x, |n, mean, var| {
-            out[n] = self.fitted.model.likelihood().log_density(mean, var, y.row(n));
+            out[n] = self.fitted.network.likelihood().log_density(mean, var, y.row(n));
         })?;
         Ok(out)
     }
@@ -120,10 +101,10 @@ impl Predictor {
     ///
     /// # Errors
     /// As [`Predictor::predict`].
-    pub fn sample_mixture(&self, x: &Mat, n_samples: usize, rng: &mut impl Rng) -> Result<Vec<Moments>> {
-        self.fitted.model.check_inputs(x)?;
-        let d_out = self.fitted.model.dim_out();
-        let mut draws = vec![Moments::zeros(x.rows(), d_out); n_samples];
+    pub fn sample_mixture(&self, x: &Mat, n_samples: usize, rng: &mut impl Rng) -> Result<Vec<DiagGaussian>> {
+        self.fitted.network.check_inputs(x)?;
+        let d_out = self.fitted.network.dim_out();
+        let mut draws = vec![DiagGaussian::zeros(x.rows(), d_out); n_samples];
         let (mut tape, mut block) = (KnownTape::default(), Mat::default());
         let mut rows = Vec::new();
         for start in (0..x.rows()).step_by(BLOCK) {
@@ -131,9 +112,9 @@ impl Predictor {
             rows.extend(start..x.rows().min(start + BLOCK));
             for draw in &mut draws {
                 block.gather_rows(x, &rows);
-                for (l, layer) in self.fitted.model.layers().iter().enumerate() {
+                for (l, layer) in self.fitted.network.layers().iter().enumerate() {
                     tape.forward(layer, &self.context.inducing()[l], &self.projections[l], &block);
-                    if l + 1 == self.fitted.model.layers().len() {
+                    if l + 1 == self.fitted.network.layers().len() {
                         break;
                     }
                     block.reset(rows.len(), layer.dim_out);
@@ -144,7 +125,7 @@ impl Predictor {
                     }
                 }
                 for (i, &n) in rows.iter().enumerate() {
-                    draw.set_row(n, tape.mean.row(i), tape.var.row(i));
+                    draw.set_point(n, tape.mean.row(i), tape.var.row(i));
                 }
             }
         }
@@ -165,7 +146,7 @@ impl Predictor {
                     let noise: f64 = StandardNormal.sample(rng);
                     *f += var.sqrt() * noise;
                 }
-                self.fitted.model.likelihood().sample(f.row(n), rng, y.row_mut(n));
+                self.fitted.network.likelihood().sample(f.row(n), rng, y.row_mut(n));
             }
             draws.push(y);
         }
@@ -182,14 +163,15 @@ impl Predictor {
     /// # Errors
     /// As [`Predictor::log_density`].
     pub fn mixture_log_density(&self, x: &Mat, y: &Mat, n_samples: usize, rng: &mut impl Rng) -> Result<Vec<f64>> {
-        self.fitted.model.check_data(x, y)?;
+        self.fitted.network.check_data(x, y)?;
         crate::error::expect_positive("n_samples", None, n_samples as f64)?;
         // A running log-sum-exp per row: the mixture itself is never stored.
         let (mut top, mut sum) = (vec![f64::NEG_INFINITY; x.rows()], vec![0.0; x.rows()]);
         for _ in 0..n_samples {
             for draw in self.sample_mixture(x, 1, rng)? {
                 for n in 0..x.rows() {
-                    let log_p = self.fitted.model.likelihood().log_density(draw.mean.row(n), draw.var.row(n), y.row(n));
+                    let log_p =
+                        self.fitted.network.likelihood().log_density(draw.mean.row(n), draw.var.row(n), y.row(n));
                     if log_p == f64::NEG_INFINITY {
                         continue;
                     }
@@ -205,7 +187,7 @@ impl Predictor {
 
     /// Calls `visit` with row and moments of f.
     fn propagate(&self, x: &Mat, mut visit: impl FnMut(usize, &[f64], &[f64])) -> Result<()> {
-        let last = self.fitted.model.layers().len() - 1;
+        let last = self.fitted.network.layers().len() - 1;
         self.walk(x, |l, n, mean, var| {
             if l == last {
                 visit(n, mean, var);
@@ -215,13 +197,13 @@ impl Predictor {
 
     /// Calls `visit` with layer, row and moments of that layer's output.
     fn walk(&self, x: &Mat, mut visit: impl FnMut(usize, usize, &[f64], &[f64])) -> Result<()> {
-        self.fitted.model.check_inputs(x)?;
-        let (layers, inducing) = (self.fitted.model.layers(), self.context.inducing());
+        self.fitted.network.check_inputs(x)?;
+        let (layers, inducing) = (self.fitted.network.layers(), self.context.inducing());
         let (mut known, mut block, mut rows) = (KnownTape::default(), Mat::default(), Vec::new());
         let group_size = RandomTape::group_size(&layers[1..]).min(x.rows());
         let mut tapes: Vec<RandomTape> =
             layers[1..].iter().map(|layer| RandomTape::forward_only(layer, group_size)).collect();
-        let mut hidden = Moments::zeros(group_size, layers[0].dim_out);
+        let mut hidden = DiagGaussian::zeros(group_size, layers[0].dim_out);
         for start in (0..x.rows()).step_by(BLOCK) {
             rows.clear();
             rows.extend(start..x.rows().min(start + BLOCK));
@@ -230,7 +212,7 @@ impl Predictor {
             for (group, rows) in rows.chunks(group_size).enumerate() {
                 for (g, &n) in rows.iter().enumerate() {
                     let i = group * group_size + g;
-                    hidden.set_row(g, known.mean.row(i), known.var.row(i));
+                    hidden.set_point(g, known.mean.row(i), known.var.row(i));
                     visit(0, n, known.mean.row(i), known.var.row(i));
                 }
                 for t in 0..tapes.len() {

@@ -8,7 +8,7 @@ pub use snapshot::{Fingerprint, Snapshot};
 use crate::batches::Batches;
 use crate::error::{Error, Result};
 use crate::gauss::Factor;
-use crate::infer::{Batch, Event, Inference, Settings as InferSettings, State, Step, Workspace};
+use crate::infer::{Batch, Event, Inference, InferenceSettings, State, Step, StepWorkspace};
 use crate::network::DeepGp;
 use crate::param::Parameters;
 use crate::predict::Predictor;
@@ -32,9 +32,9 @@ const ENERGY_MEMORY: f64 = 0.02;
 /// Settings of a training run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Settings {
+pub struct TrainSettings {
     /// The engine and its settings.
-    pub inference: InferSettings,
+    pub inference: InferenceSettings,
     /// Number of steps.
     pub iterations: usize,
     /// Rows per step; all rows if there are fewer.
@@ -51,10 +51,10 @@ pub struct Settings {
     pub fixed: Vec<String>,
 }
 
-impl Default for Settings {
+impl Default for TrainSettings {
     fn default() -> Self {
         Self {
-            inference: InferSettings::default(),
+            inference: InferenceSettings::default(),
             iterations: 4000,
             batch_size: 100,
             learning_rate: 0.005,
@@ -66,7 +66,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl TrainSettings {
     fn check(&self) -> Result<Inference> {
         let positive = |name, value: f64| crate::error::expect_positive(name, None, value);
         positive("learning_rate", self.learning_rate)?;
@@ -155,12 +155,13 @@ pub struct Outcome {
 /// A trained network: hyperparameters and factors, all that prediction needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fitted {
-    /// The network.
-    pub model: DeepGp,
+    /// The network; `model` in files.
+    #[serde(rename = "model")]
+    pub network: DeepGp,
     /// (Λ, η) per layer and output.
     pub factors: Vec<Vec<Factor>>,
     /// Settings of the engine, among them the jitter that the factors were found with.
-    pub inference: InferSettings,
+    pub inference: InferenceSettings,
 }
 
 impl Fitted {
@@ -169,8 +170,8 @@ impl Fitted {
     /// # Errors
     /// As [`DeepGp::new`] for the network, [`DeepGp::check_factors`] for the factors, [`Inference::new`] for the settings.
     pub fn check(&self) -> Result<Inference> {
-        self.model.check()?;
-        self.model.check_factors(&self.factors)?;
+        self.network.check()?;
+        self.network.check_factors(&self.factors)?;
         Inference::new(self.inference)
     }
 }
@@ -181,7 +182,7 @@ pub struct Trainer<'a> {
     x: &'a Mat,
     y: &'a Mat,
     data: Fingerprint,
-    settings: Settings,
+    settings: TrainSettings,
     inference: Inference,
     model: DeepGp,
     state: State,
@@ -189,7 +190,7 @@ pub struct Trainer<'a> {
     /// Which free parameters do not move.
     fixed: Vec<usize>,
     batches: Batches,
-    ws: Workspace,
+    ws: StepWorkspace,
     step: usize,
     mean_energy: Option<f64>,
     rejections: usize,
@@ -212,7 +213,7 @@ impl<'a> Trainer<'a> {
     /// [`NotFinite`](crate::Error::NotFinite), [`Empty`](crate::Error::Empty), [`Shape`](crate::Error::Shape),
     /// [`Target`](crate::Error::Target) for the data; [`Parameter`](crate::Error::Parameter) for
     /// the settings.
-    pub fn new(model: DeepGp, x: &'a Mat, y: &'a Mat, settings: Settings) -> Result<Self> {
+    pub fn new(model: DeepGp, x: &'a Mat, y: &'a Mat, settings: TrainSettings) -> Result<Self> {
         let inference = settings.check()?;
         model.check_data(x, y)?;
         // A stream of its own: minibatches take theirs from the number of the epoch.
@@ -225,7 +226,7 @@ impl<'a> Trainer<'a> {
         let fixed = entries_of(&model, &settings.fixed)?;
         Ok(Self {
             batches: Batches::new(x.rows(), settings.batch_size, settings.seed),
-            ws: Workspace::with_threads(&model, settings.threads),
+            ws: StepWorkspace::with_threads(&model, settings.threads),
             adam: Adam::new(theta.len()),
             last_good: theta,
             theta: Vec::new(),
@@ -280,7 +281,7 @@ impl<'a> Trainer<'a> {
     /// The network and factors as they are now, copied.
     pub fn fitted(&self) -> Fitted {
         Fitted {
-            model: self.model.clone(),
+            network: self.model.clone(),
             factors: self.state.factors().to_vec(),
             inference: self.inference.settings(),
         }
@@ -431,8 +432,8 @@ fn entries_of(model: &DeepGp, names: &[String]) -> Result<Vec<usize>> {
 /// As [`Inference::step`], and for data that do not fit.
 pub fn energy(fitted: &Fitted, x: &Mat, y: &Mat) -> Result<f64> {
     let inference = fitted.check()?;
-    fitted.model.check_data(x, y)?;
+    fitted.network.check_data(x, y)?;
     let rows: Vec<usize> = (0..x.rows()).collect();
-    let mut ws = Workspace::new(&fitted.model);
-    Ok(inference.sep_energy(&fitted.model, &fitted.factors, Batch::of(x, y, &rows), &mut ws)?.energy)
+    let mut ws = StepWorkspace::new(&fitted.network);
+    Ok(inference.sep_energy(&fitted.network, &fitted.factors, Batch::of(x, y, &rows), &mut ws)?.energy)
 }

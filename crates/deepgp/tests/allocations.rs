@@ -2,7 +2,7 @@
 
 use deepgp::init::{Architecture, MeanChoice, network};
 use deepgp::likelihood::{Gaussian, Likelihood};
-use deepgp::train::{Progress, Settings, Trainer};
+use deepgp::train::{Progress, TrainSettings, Trainer};
 use deepgp_numerics::linalg::Mat;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -53,7 +53,7 @@ fn requests_of_steps(hidden: &[usize], mean: MeanChoice, batch_size: usize) -> u
     let shape = Architecture { hidden: hidden.to_vec(), n_inducing: 20, mean, ..Architecture::default() };
     let likelihood = Likelihood::Gaussian(Gaussian::isotropic(1, 0.1));
     let (net, _) = network(&x, likelihood, &shape, &mut rng).expect("a network");
-    let settings = Settings { iterations: 100, batch_size, ..Settings::default() };
+    let settings = TrainSettings { iterations: 100, batch_size, ..TrainSettings::default() };
     let mut trainer = Trainer::new(net, &x, &y, settings).expect("a trainer");
     let (mut start, mut end) = (0, 0);
     trainer.run(&mut |progress: &Progress<'_>| {

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Draw, chain, column, engines, flat, free, gaussian, inference, no_factors, rows};
 use deepgp::gauss::Factor;
-use deepgp::infer::Workspace;
-use deepgp::infer::{Batch, Engine, Event, Inference, Settings, Site, State};
+use deepgp::infer::StepWorkspace;
+use deepgp::infer::{Batch, Engine, Event, Inference, InferenceSettings, Site, State};
 use deepgp::kernel::{Eq, Kernel, Linear, Matern, Smoothness, SpectralMixture, Sum};
 use deepgp::layer::{Layer, Mean};
 use deepgp::likelihood::{Likelihood, Probit, StudentT};
@@ -173,7 +173,7 @@ impl Case {
     /// The gradient of a step against differences of the energy that the same engine reports.
     fn check_step(&self, engine: Engine) {
         let inference = inference(engine, self.alpha, 0.3, SMOOTH_JITTER);
-        let mut ws = Workspace::new(&self.model);
+        let mut ws = StepWorkspace::new(&self.model);
         let mut state = State::new(self.factors.clone(), self.x.rows(), &inference).expect("a state");
         // One step elsewhere, so that the points' own factors differ.
         inference.step(&self.model, &mut state, Batch::of(&self.x, &self.y, &[1]), &mut ws).expect("a step");
@@ -187,7 +187,7 @@ impl Case {
         let batch = Batch::of(&self.x, &self.y, batch_rows);
         let energy = |theta: &[f64]| {
             let (model, used) = self.with_free(theta);
-            let (mut state, mut ws) = (state.clone(), Workspace::new(&model));
+            let (mut state, mut ws) = (state.clone(), StepWorkspace::new(&model));
             state.write_free(&theta[used..]);
             match engine {
                 Engine::Sep(_) | Engine::JointEnergy => {
@@ -205,7 +205,7 @@ impl Case {
     /// ∂E/∂(Λ, η) against differences; entries (i, j) and (j, i) of Λ move together.
     fn check_factors(&self) {
         let inference = inference(Engine::JointEnergy, self.alpha, 0.3, SMOOTH_JITTER);
-        let mut ws = Workspace::new(&self.model);
+        let mut ws = StepWorkspace::new(&self.model);
         let batch = Batch::of(&self.x, &self.y, &[0, 2]);
         let found = inference.sep_energy(&self.model, &self.factors, batch, &mut ws).expect("energy");
         let (mut at, mut analytic) = (Vec::new(), Vec::new());
@@ -313,12 +313,12 @@ fn no_step_leaves_a_state_that_is_not_finite() {
             for trouble in TROUBLES {
                 let what = format!("{engine:?}, {trouble:?}, likelihood {likelihood}");
                 let (model, x, y) = hostile(trouble, likelihood);
-                let settings = train::Settings {
-                    inference: Settings { alpha: 1.0, damping: 1.0, ..Settings::of(engine) },
+                let settings = train::TrainSettings {
+                    inference: InferenceSettings { alpha: 1.0, damping: 1.0, ..InferenceSettings::of(engine) },
                     iterations: 50,
                     batch_size: 3,
                     learning_rate: 1.0,
-                    ..train::Settings::default()
+                    ..train::TrainSettings::default()
                 };
                 let mut trainer = Trainer::new(model, &x, &y, settings).expect("a trainer");
                 let mut steps = 0;
@@ -353,10 +353,11 @@ fn a_jitter_that_is_too_small_is_raised_and_reported() {
         for jitter in [Jitter::Relative(0.0), Jitter::Relative(1e-18), Jitter::Absolute(0.0), Jitter::Absolute(1e-18)] {
             let (model, x, y) = hostile(trouble, 0);
             for engine in engines() {
-                let inference = Inference::new(Settings { jitter, ..Settings::of(engine) }).expect("settings");
+                let inference =
+                    Inference::new(InferenceSettings { jitter, ..InferenceSettings::of(engine) }).expect("settings");
                 let mut state = State::random(&model, x.rows(), &inference, &mut Draw::new(1).0).expect("a state");
                 let batch = Batch::of(&x, &y, &[0, 1]);
-                let mut ws = Workspace::new(&model);
+                let mut ws = StepWorkspace::new(&model);
                 let step = inference.step(&model, &mut state, batch, &mut ws).expect("a step");
                 for layer in 0..2 {
                     let raised = step.events.iter().find_map(|event| match event {
@@ -397,7 +398,7 @@ fn shortened_and_refused(engine: Engine, room: f64, n_data: usize) -> (usize, us
     (0..3).for_each(|i| start[0][0].precision[(i, i)] = room - 0.9);
     let mut state = State::new(start.clone(), n_data, &inference).expect("a state");
     let batch = Batch { x: &x, y: &y, rows: &[0], n_data };
-    let step = inference.step(&model, &mut state, batch, &mut Workspace::new(&model)).expect("a step");
+    let step = inference.step(&model, &mut state, batch, &mut StepWorkspace::new(&model)).expect("a step");
     let (mut shortened, mut refused) = (0, 0);
     for event in &step.events {
         match event {
@@ -443,7 +444,7 @@ fn a_jump_of_the_energy_halves_the_damping() {
         // With steps this small the factors hardly move, and the energy wanders with the batches only.
         let inference = inference(engine, 1.0, 1e-6, 1e-6);
         let mut state = State::random(&model, 6, &inference, &mut draw.0).expect("a state");
-        let mut ws = Workspace::new(&model);
+        let mut ws = StepWorkspace::new(&model);
         for i in 0..80 {
             let batch = Batch::of(&x, &y, if i % 2 == 0 { &[0, 1, 2] } else { &[3, 4, 5] });
             let step = inference.step(&model, &mut state, batch, &mut ws).expect("a step");
@@ -478,7 +479,7 @@ fn steps_do_not_depend_on_whether_covariances_are_made() {
             let mut state = State::new(start.clone(), 40, &inference).expect("a state");
             let repeated = rows(&x).repeat(times);
             let batch = Batch { n_data: 40, ..Batch::of(&x, &y, &repeated) };
-            let mut ws = Workspace::new(&model);
+            let mut ws = StepWorkspace::new(&model);
             let step = inference.step(&model, &mut state, batch, &mut ws).expect("a step");
             let expected = inference.sep_energy(&model, &start, batch, &mut ws).expect("an energy");
             assert_close("energy", step.energy, expected.energy, Tolerance::Rounding);
@@ -505,7 +506,7 @@ fn first_order_and_exact_sites_lead_to_nearly_the_same_energy() {
     let energies = [Site::FirstOrder, Site::Exact].map(|site| {
         let inference = inference(Engine::Sep(site), 0.5, 0.5, 1e-6);
         let mut state = State::new(start.clone(), 20, &inference).expect("a state");
-        let mut ws = Workspace::new(&model);
+        let mut ws = StepWorkspace::new(&model);
         let mut last = [f64::NAN; 2];
         for _ in 0..3000 {
             let step = inference.step(&model, &mut state, Batch::of(&x, &y, &rows(&x)), &mut ws).expect("a step");
@@ -530,7 +531,7 @@ fn a_point_without_a_site_is_left_out_and_not_counted_as_nothing() {
     let step = |rows: &[usize]| {
         let mut state = State::new(factors.clone(), 3, &inference).expect("a state");
         let batch = Batch::of(&x, &y, rows);
-        let step = inference.step(&model, &mut state, batch, &mut Workspace::new(&model)).expect("a step");
+        let step = inference.step(&model, &mut state, batch, &mut StepWorkspace::new(&model)).expect("a step");
         let skipped = |event: &Event| match event {
             Event::PointSkipped { row, layer: 0, output: 0 } => Some(*row),
             _ => None,
@@ -564,7 +565,7 @@ fn gradients_survive_inducing_inputs_that_are_close() {
         let model = DeepGp::new(layers, gaussian(1, 0.1)).expect("a network");
         let inference = inference(Engine::Sep(Site::FirstOrder), 0.7, 0.1, 1e-6);
         let state = State::random(&model, 20, &inference, &mut draw.0).expect("a state");
-        let mut ws = Workspace::new(&model);
+        let mut ws = StepWorkspace::new(&model);
         let mut energy = |free: &[f64]| {
             let mut moved = model.clone();
             moved.write_free(free);
@@ -584,7 +585,7 @@ fn gradients_survive_inducing_inputs_that_are_close() {
             })
             .collect();
         let found = inference
-            .sep_energy(&model, state.factors(), Batch::of(&x, &y, &all), &mut Workspace::new(&model))
+            .sep_energy(&model, state.factors(), Batch::of(&x, &y, &all), &mut StepWorkspace::new(&model))
             .expect("an energy")
             .model;
         let size = slopes.iter().fold(0.0_f64, |size, s| size.max(s.abs()));

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Draw, chain, column, gaussian, no_factors};
-use deepgp::infer::{Engine, Event, Inference, Settings, Site, State};
+use deepgp::infer::{Engine, Event, Inference, InferenceSettings, Site, State};
 use deepgp::init::{Architecture, network};
 use deepgp::kernel::{Eq, Kernel, Linear, Matern, Smoothness, SpectralMixture, Sum};
 use deepgp::layer::{Layer, Mean};
@@ -32,11 +32,11 @@ fn sound() -> (DeepGp, Mat, Mat) {
 }
 
 fn trainer<'a>(model: &DeepGp, x: &'a Mat, y: &'a Mat) -> Result<Trainer<'a>> {
-    Trainer::new(model.clone(), x, y, train::Settings::default())
+    Trainer::new(model.clone(), x, y, train::TrainSettings::default())
 }
 
 fn fitted(model: &DeepGp) -> Fitted {
-    Fitted { model: model.clone(), factors: no_factors(model), inference: Settings::default() }
+    Fitted { network: model.clone(), factors: no_factors(model), inference: InferenceSettings::default() }
 }
 
 /// The network with one change to its second layer.
@@ -90,24 +90,33 @@ fn tables_without_rows_or_of_the_wrong_shape() {
 #[test]
 fn settings_outside_their_range() {
     for (value, name) in [(0.0, "0"), (1.1, "1.1"), (-0.5, "-0.5"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
-        assert_refused(Inference::new(Settings { alpha: value, ..Settings::default() }), &["alpha", name]);
-        assert_refused(Inference::new(Settings { damping: value, ..Settings::default() }), &["damping", name]);
+        assert_refused(
+            Inference::new(InferenceSettings { alpha: value, ..InferenceSettings::default() }),
+            &["alpha", name],
+        );
+        assert_refused(
+            Inference::new(InferenceSettings { damping: value, ..InferenceSettings::default() }),
+            &["damping", name],
+        );
     }
     for (value, name) in [(-1e-9, "-0.000000001"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
         for jitter in [Jitter::Absolute(value), Jitter::Relative(value)] {
-            assert_refused(Inference::new(Settings { jitter, ..Settings::default() }), &["jitter", name]);
+            assert_refused(
+                Inference::new(InferenceSettings { jitter, ..InferenceSettings::default() }),
+                &["jitter", name],
+            );
         }
     }
     let (model, x, y) = sound();
-    let default = train::Settings::default;
+    let default = train::TrainSettings::default;
     let refused = |settings, parts: &[&str]| assert_refused(Trainer::new(model.clone(), &x, &y, settings), parts);
-    refused(train::Settings { learning_rate: 0.0, ..default() }, &["learning_rate", "0"]);
-    refused(train::Settings { learning_rate: f64::NAN, ..default() }, &["learning_rate", "NaN"]);
-    refused(train::Settings { batch_size: 0, ..default() }, &["batch_size", "0"]);
-    refused(train::Settings { schedule: Schedule::Exponential(1.5), ..default() }, &["schedule", "1.5"]);
-    refused(train::Settings { schedule: Schedule::HoldThenLinear(-0.5), ..default() }, &["schedule", "-0.5"]);
-    let inference = Settings { alpha: 0.0, ..Settings::default() };
-    refused(train::Settings { inference, ..default() }, &["alpha", "0"]);
+    refused(train::TrainSettings { learning_rate: 0.0, ..default() }, &["learning_rate", "0"]);
+    refused(train::TrainSettings { learning_rate: f64::NAN, ..default() }, &["learning_rate", "NaN"]);
+    refused(train::TrainSettings { batch_size: 0, ..default() }, &["batch_size", "0"]);
+    refused(train::TrainSettings { schedule: Schedule::Exponential(1.5), ..default() }, &["schedule", "1.5"]);
+    refused(train::TrainSettings { schedule: Schedule::HoldThenLinear(-0.5), ..default() }, &["schedule", "-0.5"]);
+    let inference = InferenceSettings { alpha: 0.0, ..InferenceSettings::default() };
+    refused(train::TrainSettings { inference, ..default() }, &["alpha", "0"]);
     assert_refused(Predictor::new(Fitted { inference, ..fitted(&model) }), &["alpha", "0"]);
 }
 
@@ -273,7 +282,7 @@ fn factors_without_a_posterior() {
     let mut bad = fitted(&model);
     bad.factors[1][1].precision[(2, 2)] = -1.5;
     assert_refused(Predictor::new(bad.clone()), &["I + Λ", "layer 1", "output 1", "pivot 2"]);
-    let joint = Inference::new(Settings::of(Engine::JointEnergy)).expect("settings");
+    let joint = Inference::new(InferenceSettings::of(Engine::JointEnergy)).expect("settings");
     assert_refused(State::new(bad.factors, 5, &joint), &["Λ", "not positive definite"]);
 }
 
@@ -321,12 +330,12 @@ fn a_gram_matrix_beyond_repair() {
     layers[1].z[(0, 0)] = 1e200;
     let model = DeepGp::new(layers, gaussian(2, 0.1)).expect("a network");
     assert_refused(Predictor::new(fitted(&model)), &["K_zz", "layer 1", "not positive definite"]);
-    let inference = Inference::new(Settings::of(Engine::Sep(Site::FirstOrder))).expect("settings");
+    let inference = Inference::new(InferenceSettings::of(Engine::Sep(Site::FirstOrder))).expect("settings");
     let (x, y) = (Mat::zeros(2, 2), Mat::zeros(2, 2));
     let mut state = State::new(no_factors(&model), 2, &inference).expect("a state");
     let before = state.clone();
     let batch = deepgp::infer::Batch::of(&x, &y, &[0, 1]);
-    let mut ws = deepgp::infer::Workspace::new(&model);
+    let mut ws = deepgp::infer::StepWorkspace::new(&model);
     assert_refused(inference.step(&model, &mut state, batch, &mut ws), &["K_zz", "layer 1"]);
     assert_eq!(state, before, "a step that fails leaves the state alone");
 }

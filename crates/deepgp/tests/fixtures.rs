@@ -3,14 +3,14 @@
 //! The fixtures are written for unwhitened factors q(u) ∝ N(u; 0, K) exp(−½ uᵀΘu + tᵀu). With u = L v these are
 //! Λ = LᵀΘL and η = Lᵀt; gradients that hold (Θ, t) fixed gain a term through L.
 
-use deepgp::gauss::{Factor, Moments};
-use deepgp::infer::{self, Batch, Inference, Root, Settings, energy, site};
+use deepgp::gauss::{Factor, FullGaussian};
+use deepgp::infer::{self, Batch, Inference, InferenceSettings, Root, energy, site};
 use deepgp::kernel::{Eq, Kernel, KernelGrad, Law, Psi};
 use deepgp::layer::{Inducing, Inputs, KnownTape, Layer, Mean, Projection, ProjectionBack, RandomTape, Wanted};
 use deepgp::likelihood::{Gaussian, Likelihood, Observation, Probit, TiltedBar};
 use deepgp::network::DeepGp;
 use deepgp::param::Parameters;
-use deepgp::pass::{Pass, Sums, Workspace};
+use deepgp::pass::{Pass, PassWorkspace, Sums};
 use deepgp::predict::Predictor;
 use deepgp::train::Fitted;
 use deepgp_numerics::linalg::{Jitter, Mat, Op, mul, tri};
@@ -133,21 +133,22 @@ fn load(name: &str) -> Fixture {
         .collect();
     let (x, y) = (matrix(&json["inputs"]["X"]), matrix(&json["inputs"]["y"]));
     let n_data = json["N_total"].as_u64().expect("N") as usize;
-    let inference = Inference::new(Settings { alpha, jitter, ..Settings::default() }).expect("settings");
+    let inference =
+        Inference::new(InferenceSettings { alpha, jitter, ..InferenceSettings::default() }).expect("settings");
     Fixture { json, model, inducing, factors, x, y, n_data, alpha, inference }
 }
 
 impl Fixture {
-    fn moments(&self, share: f64) -> Vec<Vec<Moments>> {
+    fn moments(&self, share: f64) -> Vec<Vec<FullGaussian>> {
         let layer = |f: &Vec<Factor>| f.iter().map(|f| f.moments(share).expect("proper")).collect();
         self.factors.iter().map(layer).collect()
     }
 
-    fn cavity(&self) -> Vec<Vec<Moments>> {
+    fn cavity(&self) -> Vec<Vec<FullGaussian>> {
         self.moments(1.0 - self.alpha / self.n_data as f64)
     }
 
-    fn projections(&self, q: &[Vec<Moments>]) -> Vec<Projection> {
+    fn projections(&self, q: &[Vec<FullGaussian>]) -> Vec<Projection> {
         self.inducing.iter().zip(q).enumerate().map(|(l, (i, q))| Projection::new(i, Inputs::of(l), q)).collect()
     }
 
@@ -163,7 +164,7 @@ impl Fixture {
     }
 
     /// Moments of every layer for every row, by hand through the tapes; noise included at the last layer as well.
-    fn forward(&self, q: &[Vec<Moments>], x: &Mat) -> (Vec<Mat>, Vec<Mat>) {
+    fn forward(&self, q: &[Vec<FullGaussian>], x: &Mat) -> (Vec<Mat>, Vec<Mat>) {
         let (layers, projections) = (self.model.layers(), self.projections(q));
         let mut known = KnownTape::default();
         known.forward(&layers[0], &self.inducing[0], &projections[0], x);
@@ -303,7 +304,7 @@ fn energy_and_its_gradient() {
     for_all(|name, f| {
         let rows: Vec<usize> = (0..f.x.rows()).collect();
         let batch = Batch { x: &f.x, y: &f.y, rows: &rows, n_data: f.n_data };
-        let mut ws = infer::Workspace::new(&f.model);
+        let mut ws = infer::StepWorkspace::new(&f.model);
         let found = f.inference.sep_energy(&f.model, &f.factors, batch, &mut ws).expect("energy");
         let log_z = f.output("log_Z_sep").as_f64().expect("log Z");
         assert_close(&format!("{name} energy"), -found.energy, log_z, Tolerance::Fixture);
@@ -375,7 +376,7 @@ fn tilted_moments_of_single_points() {
         let projections = f.projections(&cavity);
         let pass =
             |wanted| Pass { model: &f.model, inducing: &f.inducing, projections: &projections, alpha: f.alpha, wanted };
-        let mut ws = Workspace::new(&f.model, 1);
+        let mut ws = PassWorkspace::new(&f.model, 1);
         for entry in f.output("ep").as_array().into_iter().flatten() {
             let point = entry["point"].as_u64().expect("point") as usize;
             let (mut sums, mut for_sites) = (Sums::zeros(&f.model), Sums::zeros(&f.model));
@@ -429,7 +430,7 @@ fn predictions() {
     for_all(|name, f| {
         let x = matrix(&f.json["inputs"]["X_test"]);
         let expected = f.output("predict");
-        let fitted = Fitted { model: f.model.clone(), factors: f.factors.clone(), inference: f.inference.settings() };
+        let fitted = Fitted { network: f.model.clone(), factors: f.factors.clone(), inference: f.inference.settings() };
         let predictor = Predictor::new(fitted).expect("a predictor");
         let mut layers = predictor.layers(&x).expect("moments");
         for v in layers.last_mut().expect("a layer").var.as_mut_slice() {
@@ -456,7 +457,7 @@ fn sampling_the_hidden_layer_gives_the_exact_log_z() {
         let whole = factor.clone();
         factor.add_scaled(-f.alpha / f.n_data as f64, &whole);
     }
-    let fitted = Fitted { model: f.model.clone(), factors, inference: f.inference.settings() };
+    let fitted = Fitted { network: f.model.clone(), factors, inference: f.inference.settings() };
     let predictor = Predictor::new(fitted).expect("a predictor");
     let points = exact["points"].as_array().expect("points");
     let rows: Vec<usize> = points.iter().map(|p| p["point"].as_u64().expect("point") as usize).collect();

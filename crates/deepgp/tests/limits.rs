@@ -3,13 +3,14 @@
 mod common;
 
 use common::{Draw, column, flat, gaussian, inference, no_factors, rows};
+use deepgp::gauss::DiagGaussian;
 use deepgp::gauss::Factor;
-use deepgp::infer::Workspace;
+use deepgp::infer::StepWorkspace;
 use deepgp::infer::{Batch, Engine, Inference, Site, State};
 use deepgp::kernel::{Eq, Kernel, Law};
 use deepgp::layer::{Layer, Mean};
 use deepgp::network::DeepGp;
-use deepgp::predict::{Moments, Predictor};
+use deepgp::predict::Predictor;
 use deepgp::train::Fitted;
 use deepgp_numerics::linalg::Mat;
 use deepgp_oracle::{MonteCarlo, Tolerance, assert_all_close, assert_close, normal_expectation};
@@ -118,7 +119,7 @@ impl Sparse {
     }
 
     /// Mean and variance of f at `at`: k_** − Q_*f C⁻¹ Q_f* and Q_*f C⁻¹ y with C = Q + α diag(d) + σ² I.
-    fn prediction(&self, alpha: f64, at: &Mat) -> Moments {
+    fn prediction(&self, alpha: f64, at: &Mat) -> DiagGaussian {
         let l = cholesky(&self.covariance(alpha));
         let white_y = forward_solve(&l, &self.y.column(0));
         let cross = nystrom(self.kernel(), self.z(), at, &self.x);
@@ -128,7 +129,7 @@ impl Sparse {
             mean.push(dot(&white, &white_y));
             var.push(self.kernel().diag(at.row(n)) - dot(&white, &white));
         }
-        Moments { mean: column(&mean), var: column(&var) }
+        DiagGaussian { mean: column(&mean), var: column(&var) }
     }
 
     /// Log evidence and predictor of an engine, after a few undamped sweeps over all data: since a Gaussian term is its
@@ -136,7 +137,7 @@ impl Sparse {
     fn fixed_point(&self, engine: Engine, alpha: f64) -> (f64, Predictor) {
         let engine = inference(engine, alpha, 1.0, 0.0);
         let mut state = State::new(no_factors(&self.model), self.x.rows(), &engine).expect("a state");
-        let (mut ws, all) = (Workspace::new(&self.model), rows(&self.x));
+        let (mut ws, all) = (StepWorkspace::new(&self.model), rows(&self.x));
         let mut energy = f64::NAN;
         for _ in 0..4 {
             let batch = Batch::of(&self.x, &self.y, &all);
@@ -149,11 +150,11 @@ impl Sparse {
 }
 
 fn predictor(model: &DeepGp, factors: Vec<Vec<Factor>>, engine: &Inference) -> Predictor {
-    Predictor::new(Fitted { model: model.clone(), factors, inference: engine.settings() }).expect("a predictor")
+    Predictor::new(Fitted { network: model.clone(), factors, inference: engine.settings() }).expect("a predictor")
 }
 
 #[track_caller]
-fn assert_same_moments(what: &str, found: &Moments, expected: &Moments, tolerance: Tolerance) {
+fn assert_same_moments(what: &str, found: &DiagGaussian, expected: &DiagGaussian, tolerance: Tolerance) {
     assert_all_close(&format!("{what} mean"), found.mean.as_slice(), expected.mean.as_slice(), tolerance);
     assert_all_close(&format!("{what} var"), found.var.as_slice(), expected.var.as_slice(), tolerance);
 }
@@ -174,7 +175,7 @@ fn inducing_inputs_at_the_data_give_the_exact_gp() {
     let (l, cross) = (cholesky(&cov), gram(problem.kernel(), &at, &problem.x));
     let white_y = forward_solve(&l, &problem.y.column(0));
     let white: Vec<Vec<f64>> = (0..at.rows()).map(|n| forward_solve(&l, cross.row(n))).collect();
-    let exact = Moments {
+    let exact = DiagGaussian {
         mean: Mat::from_fn(at.rows(), 1, |n, _| dot(&white[n], &white_y)),
         var: Mat::from_fn(at.rows(), 1, |n, _| 1.3 - dot(&white[n], &white[n])),
     };
@@ -231,7 +232,7 @@ fn sep_is_ep_when_there_is_one_point() {
             let mut draw = Draw::new(seed);
             let model = draw.network(&[2, 2, 1], 4, linear);
             let (x, y, factors) = (draw.normals(1, 2), draw.normals(1, 1), draw.factors(&model));
-            let mut ws = Workspace::new(&model);
+            let mut ws = StepWorkspace::new(&model);
             let mut runs = [Engine::Sep(Site::Exact), Engine::Ep].map(|engine| {
                 let engine = inference(engine, alpha, damping, 1e-6);
                 (engine, State::new(factors.clone(), 1, &engine).expect("a state"))
@@ -261,7 +262,7 @@ fn batches_average_to_the_whole() {
             let (x, y) = (draw.normals(40, 2), draw.normals(40, model.dim_out()));
             let factors = draw.factors(&model);
             let engine = inference(Engine::Sep(Site::FirstOrder), 0.7, 0.1, 1e-6);
-            let mut ws = Workspace::new(&model);
+            let mut ws = StepWorkspace::new(&model);
             // Energy and all its derivatives as one vector.
             let mut of = |rows: &[usize]| {
                 let found = engine.sep_energy(&model, &factors, Batch::of(&x, &y, rows), &mut ws).expect("energy");
@@ -298,7 +299,7 @@ fn lone_layer(model: &DeepGp, factors: &[Vec<Factor>], l: usize, engine: &Infere
 /// Two layers with their factors and an input: one or two dimensions, zero and linear means, the latter also the identity
 /// where widths agree and padded or cut where they do not. With them the moments that propagation gives for f, those of
 /// the first layer's output, and the second layer alone.
-fn two_layers() -> Vec<(String, Moments, Moments, Predictor)> {
+fn two_layers() -> Vec<(String, DiagGaussian, DiagGaussian, Predictor)> {
     let engine = inference(Engine::Sep(Site::FirstOrder), 1.0, 0.1, 1e-6);
     let shapes = [([1, 1, 1], false), ([1, 1, 1], true), ([2, 2, 1], true), ([2, 3, 1], true)];
     let case = |(seed, (widths, linear)): (usize, ([usize; 3], bool))| {

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Draw, engines, gaussian};
-use deepgp::infer::{Engine, Settings as InferSettings, Site};
+use deepgp::infer::{Engine, InferenceSettings, Site};
 use deepgp::init::{Architecture, network};
 use deepgp::network::DeepGp;
-use deepgp::train::{Observer, Progress, Settings, Snapshot, Termination, Trainer};
+use deepgp::train::{Observer, Progress, Snapshot, Termination, TrainSettings, Trainer};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::optim::Schedule;
@@ -24,9 +24,9 @@ fn start(x: &Mat) -> DeepGp {
     network(x, gaussian(1, 0.05), &shape, &mut Draw::new(1).0).expect("a network").0
 }
 
-fn settings(engine: Engine, iterations: usize) -> Settings {
-    let inference = InferSettings::of(engine);
-    Settings { inference, iterations, batch_size: 20, learning_rate: 0.02, seed: 9, ..Settings::default() }
+fn settings(engine: Engine, iterations: usize) -> TrainSettings {
+    let inference = InferenceSettings::of(engine);
+    TrainSettings { inference, iterations, batch_size: 20, learning_rate: 0.02, seed: 9, ..TrainSettings::default() }
 }
 
 /// Through text and back: what a file does, with numbers in another form.
@@ -54,7 +54,7 @@ impl Observer for StopAt {
 }
 
 /// A snapshot after `step` steps.
-fn snapshot_at(step: usize, model: &DeepGp, x: &Mat, y: &Mat, settings: &Settings) -> Snapshot {
+fn snapshot_at(step: usize, model: &DeepGp, x: &Mat, y: &Mat, settings: &TrainSettings) -> Snapshot {
     let mut observer = StopAt { last: step, snapshot: None };
     Trainer::new(model.clone(), x, y, settings.clone()).expect("a trainer").run(&mut observer);
     observer.snapshot.expect("a snapshot")
@@ -96,8 +96,11 @@ fn a_resumed_run_gives_the_bits_of_an_uninterrupted_one() {
 #[test]
 fn a_run_that_went_up_again_is_resumed_with_its_lowest_place() {
     let (x, y) = data(50);
-    let settings =
-        Settings { learning_rate: 0.3, schedule: Schedule::Constant, ..settings(Engine::Sep(Site::FirstOrder), 300) };
+    let settings = TrainSettings {
+        learning_rate: 0.3,
+        schedule: Schedule::Constant,
+        ..settings(Engine::Sep(Site::FirstOrder), 300)
+    };
     let model = start(&x);
     let whole = finish(Trainer::new(model.clone(), &x, &y, settings.clone()).expect("a trainer"));
     for interrupted in [240, 299] {
@@ -127,8 +130,8 @@ fn a_run_with_undone_steps_resumes_between_them() {
 #[test]
 fn a_run_can_be_made_longer() {
     let (x, y) = data(50);
-    let settings = Settings { schedule: Schedule::Constant, ..settings(Engine::Sep(Site::FirstOrder), 20) };
-    let long = Settings { iterations: 35, ..settings.clone() };
+    let settings = TrainSettings { schedule: Schedule::Constant, ..settings(Engine::Sep(Site::FirstOrder), 20) };
+    let long = TrainSettings { iterations: 35, ..settings.clone() };
     let whole = finish(Trainer::new(start(&x), &x, &y, long).expect("a trainer"));
     let mut trainer = Trainer::new(start(&x), &x, &y, settings).expect("a trainer");
     assert_eq!(trainer.run(&mut ()).steps, 20);

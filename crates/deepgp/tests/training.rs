@@ -3,12 +3,12 @@
 mod common;
 
 use common::{Draw, engines, free, gaussian, inference, no_factors};
-use deepgp::infer::{Engine, Event, Settings as InferSettings, Site};
+use deepgp::infer::{Engine, Event, InferenceSettings, Site};
 use deepgp::init::{Architecture, network};
 use deepgp::network::DeepGp;
 use deepgp::param::Parameters;
 use deepgp::predict::Predictor;
-use deepgp::train::{Fitted, Outcome, Progress, Settings, Termination, Trainer};
+use deepgp::train::{Fitted, Outcome, Progress, Termination, TrainSettings, Trainer};
 use deepgp_numerics::linalg::Mat;
 use deepgp_oracle::MonteCarlo;
 use std::ops::ControlFlow;
@@ -34,9 +34,9 @@ fn start(x: &Mat, hidden: &[usize], n_inducing: usize, seed: u64) -> DeepGp {
     network(x, gaussian(1, 0.05), &shape, &mut Draw::new(seed).0).expect("a network").0
 }
 
-fn settings(engine: Engine, iterations: usize) -> Settings {
-    let inference = InferSettings::of(engine);
-    Settings { inference, iterations, batch_size: 20, learning_rate: 0.02, ..Settings::default() }
+fn settings(engine: Engine, iterations: usize) -> TrainSettings {
+    let inference = InferenceSettings::of(engine);
+    TrainSettings { inference, iterations, batch_size: 20, learning_rate: 0.02, ..TrainSettings::default() }
 }
 
 /// Log density of y under the normal distribution with the targets' own mean and variance, on average.
@@ -52,7 +52,7 @@ fn mean_log_density(predictor: &Predictor, x: &Mat, y: &Mat) -> f64 {
     predictor.log_density(x, y).expect("log densities").iter().sum::<f64>() / x.rows() as f64
 }
 
-fn run(x: &Mat, y: &Mat, settings: Settings) -> (Fitted, Outcome) {
+fn run(x: &Mat, y: &Mat, settings: TrainSettings) -> (Fitted, Outcome) {
     let mut trainer = Trainer::new(start(x, &[2], 6, 1), x, y, settings).expect("a trainer");
     let outcome = trainer.run(&mut ());
     (trainer.fitted(), outcome)
@@ -62,10 +62,10 @@ fn run(x: &Mat, y: &Mat, settings: Settings) -> (Fitted, Outcome) {
 fn the_same_seed_gives_the_same_bits() {
     let (x, y) = toy(50, 0.2, 1, wave);
     for engine in engines() {
-        let settings = Settings { seed: 3, ..settings(engine, 30) };
+        let settings = TrainSettings { seed: 3, ..settings(engine, 30) };
         let first = run(&x, &y, settings.clone());
         assert_eq!(first, run(&x, &y, settings.clone()), "{engine:?}");
-        let other = run(&x, &y, Settings { seed: 4, ..settings });
+        let other = run(&x, &y, TrainSettings { seed: 4, ..settings });
         assert_ne!(first.0, other.0, "{engine:?}: another seed changes nothing");
     }
 }
@@ -74,10 +74,10 @@ fn the_same_seed_gives_the_same_bits() {
 fn any_number_of_threads_gives_the_same_bits() {
     // Ten blocks and a remainder, more than there are slots.
     let (x, y) = toy(700, 0.2, 1, wave);
-    let settings = Settings { batch_size: 650, ..settings(Engine::Sep(Site::FirstOrder), 6) };
+    let settings = TrainSettings { batch_size: 650, ..settings(Engine::Sep(Site::FirstOrder), 6) };
     let alone = run(&x, &y, settings.clone());
     for threads in [2, 3, 8] {
-        assert_eq!(alone, run(&x, &y, Settings { threads, ..settings.clone() }), "{threads} threads");
+        assert_eq!(alone, run(&x, &y, TrainSettings { threads, ..settings.clone() }), "{threads} threads");
     }
 }
 
@@ -85,17 +85,17 @@ fn any_number_of_threads_gives_the_same_bits() {
 fn threads_that_share_layers_give_the_same_bits() {
     // With fewer inducing inputs layers are not shared out.
     let (x, y) = toy(100, 0.2, 1, wave);
-    let run = |settings: Settings| {
+    let run = |settings: TrainSettings| {
         let mut trainer = Trainer::new(start(&x, &[2, 1], 70, 1), &x, &y, settings).expect("a trainer");
         let outcome = trainer.run(&mut ());
         (trainer.fitted(), outcome)
     };
     for engine in [Engine::Sep(Site::FirstOrder), Engine::JointEnergy] {
         for batch_size in [20, 100] {
-            let settings = Settings { batch_size, ..settings(engine, 4) };
+            let settings = TrainSettings { batch_size, ..settings(engine, 4) };
             let alone = run(settings.clone());
             for threads in [2, 4] {
-                let shared = run(Settings { threads, ..settings.clone() });
+                let shared = run(TrainSettings { threads, ..settings.clone() });
                 assert_eq!(alone, shared, "{engine:?}, batches of {batch_size}, {threads} threads");
             }
         }
@@ -152,8 +152,8 @@ fn fixed_parameters_stay_to_the_last_bit_and_the_others_move() {
     {
         for engine in [Engine::Sep(Site::FirstOrder), Engine::JointEnergy] {
             let fixed: Vec<String> = fixed.iter().map(|&name| name.to_owned()).collect();
-            let settings = Settings { fixed: fixed.clone(), ..settings(engine, 20) };
-            let (before, after) = (blocks(&start(&x, &[2], 6, 1)), blocks(&run(&x, &y, settings).0.model));
+            let settings = TrainSettings { fixed: fixed.clone(), ..settings(engine, 20) };
+            let (before, after) = (blocks(&start(&x, &[2], 6, 1)), blocks(&run(&x, &y, settings).0.network));
             for ((name, before), (_, after)) in before.iter().zip(&after) {
                 let moved = before.iter().zip(after).filter(|(b, a)| b != a).count();
                 let expected = if fixed.iter().any(|f| f == name) { 0 } else { before.len() };
@@ -182,7 +182,7 @@ fn every_engine_starts_with_many_inducing_inputs() {
     let (x, y) = toy(120, 0.2, 1, wave);
     for engine in engines() {
         for seed in 0..3 {
-            let settings = Settings { seed, ..settings(engine, 2) };
+            let settings = TrainSettings { seed, ..settings(engine, 2) };
             let mut trainer = Trainer::new(start(&x, &[2], 50, 1), &x, &y, settings).expect("a start");
             assert_eq!(trainer.run(&mut ()).termination, Termination::Iterations, "{engine:?}");
         }
@@ -238,7 +238,7 @@ fn a_predictor_tells_of_raised_jitter() {
     let singular = DeepGp::new(layers, sound.likelihood().clone()).expect("a network");
     let events = |model: &DeepGp| {
         let inference = inference(Engine::Sep(Site::FirstOrder), 1.0, 0.1, 0.0).settings();
-        Predictor::new(Fitted { model: model.clone(), factors: no_factors(model), inference }).expect("ok").events()
+        Predictor::new(Fitted { network: model.clone(), factors: no_factors(model), inference }).expect("ok").events()
     };
     assert_eq!(events(&sound), []);
     assert!(matches!(events(&singular)[..], [Event::JitterRaised { layer: 1, raises: 1.., .. }]));
@@ -253,7 +253,7 @@ fn rows_are_predicted_alike_alone_and_together() {
         let model = draw.network(widths, m, linear);
         let factors = draw.factors(&model);
         let inference = inference(Engine::Sep(Site::FirstOrder), 1.0, 0.1, 1e-6).settings();
-        let predictor = Predictor::new(Fitted { model, factors, inference }).expect("a predictor");
+        let predictor = Predictor::new(Fitted { network: model, factors, inference }).expect("a predictor");
         let (x, y) = (draw.normals(70, widths[0]), draw.normals(70, widths[widths.len() - 1]));
         let together = predictor.predict(&x).expect("moments");
         let densities = predictor.log_density(&x, &y).expect("log densities");
@@ -275,7 +275,7 @@ fn samples_of_one_layer_have_the_predicted_moments() {
     let model = draw.network(&[2, 2], 5, true);
     let factors = draw.factors(&model);
     let inference = inference(Engine::Sep(Site::FirstOrder), 1.0, 0.1, 1e-6).settings();
-    let predictor = Predictor::new(Fitted { model, factors, inference }).expect("a predictor");
+    let predictor = Predictor::new(Fitted { network: model, factors, inference }).expect("a predictor");
     let x = draw.normals(2, 2);
     let y = predictor.predict(&x).expect("moments").y;
     let samples = predictor.sample(&x, 100_000, &mut draw.0).expect("samples");

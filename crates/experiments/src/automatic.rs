@@ -11,7 +11,7 @@ use crate::study::{Execute, Progress, Shard};
 use crate::task::{Parts, Task, TaskData};
 use deepgp::init::KernelChoice;
 use deepgp::train::{Fitted, Termination};
-use deepgp_fit::{Design, MOST_EXACT_ROWS, Memory, Settings, fit, fit_design};
+use deepgp_fit::{Design, MOST_EXACT_ROWS, Memory, SearchSettings, fit, fit_design};
 use deepgp_task::{Config, Judged, Model, Prepared, Scores};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -148,7 +148,7 @@ pub fn repeat(
 ) -> Result<Option<Run>> {
     let Some((_, entrant)) = ENTRANTS.iter().find(|(name, _)| *name == key.variant) else { return Ok(None) };
     let data = Prepared::new(parts.train.0.clone(), parts.train.1.clone())?;
-    let settings = Settings { effort, seed, ..Settings::default() };
+    let settings = SearchSettings { effort, seed, ..SearchSettings::default() };
     let started = Instant::now();
     let mut automatic = Automatic { effort, seed, judged: None, tried: Vec::new() };
     let (config, model): (Config, Model) = match entrant {
@@ -190,7 +190,7 @@ pub fn repeat(
 
 /// Bytes of a model's factors: Λ and η of every layer.
 fn bytes(fitted: &Fitted) -> usize {
-    let sizes = fitted.model.layers().iter().map(|layer| {
+    let sizes = fitted.network.layers().iter().map(|layer| {
         let m = layer.n_inducing();
         layer.dim_out * m * (m + 1)
     });

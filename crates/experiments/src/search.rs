@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_lost_run_counts_as_a_constant() {
         let score = |rmse, mean_log_density| {
-            let moments = deepgp::predict::Moments { mean: Mat::zeros(1, 1), var: Mat::identity(1, 1) };
+            let moments = deepgp::gauss::DiagGaussian { mean: Mat::zeros(1, 1), var: Mat::identity(1, 1) };
             let scores = Scores::new(&moments, &Mat::zeros(1, 1), &[0.0]).expect("one row");
             Scores { rmse, mean_log_density, ..scores }
         };

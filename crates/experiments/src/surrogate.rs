@@ -7,7 +7,7 @@
 //! Reference: Jones, Schonlau, Welch (1998), "Efficient global optimization of expensive black-box functions".
 
 use crate::error::Result;
-use deepgp::infer::{Engine, Settings, Site};
+use deepgp::infer::{Engine, InferenceSettings, Site};
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::special::{ndtr, phi};
 use deepgp_task::{Config, Model};
@@ -44,7 +44,8 @@ impl Surrogate {
         let mut config = Config::default();
         (config.architecture.hidden, config.architecture.n_inducing) = (Vec::new(), tried.len());
         let train = &mut config.train;
-        train.inference = Settings { alpha: 1.0, damping: 0.5, ..Settings::of(Engine::Sep(Site::FirstOrder)) };
+        train.inference =
+            InferenceSettings { alpha: 1.0, damping: 0.5, ..InferenceSettings::of(Engine::Sep(Site::FirstOrder)) };
         (train.iterations, train.learning_rate, train.batch_size) = (ITERATIONS, LEARNING_RATE, tried.len());
         train.fixed = vec!["z".to_owned()];
         let (model, _) = Model::fit(&x, &y, &config, &mut ())?;

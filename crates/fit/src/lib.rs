@@ -10,7 +10,7 @@
 //! use std::sync::atomic::AtomicBool;
 //!
 //! let (x, y) = deepgp_datasets::builtin::step(60, 0.1, 1);
-//! let settings = deepgp_fit::Settings { effort: 0.05, ..deepgp_fit::Settings::default() };
+//! let settings = deepgp_fit::SearchSettings { effort: 0.05, ..deepgp_fit::SearchSettings::default() };
 //! let data = deepgp_task::Prepared::new(x.clone(), y.clone())?;
 //! let found = deepgp_fit::fit(&data, &settings, &deepgp_fit::Memory::default(), &AtomicBool::new(false), &|_| ())?;
 //! assert!(found.tried.len() >= 4 && found.model(&data)?.score(&x, &y)?.rmse < 1.0);
@@ -26,4 +26,4 @@ mod trial;
 
 pub use candidate::{Candidate, Design, Form, MOST_EXACT_ROWS};
 pub use memory::Memory;
-pub use search::{Found, Settings, fit, fit_design};
+pub use search::{Found, SearchSettings, fit, fit_design};

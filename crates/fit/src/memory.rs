@@ -1,7 +1,7 @@
 //! What a search has found out so far, so that it can be interrupted and taken up again.
 
 use crate::candidate::{Candidate, Design, Form};
-use crate::search::Settings;
+use crate::search::SearchSettings;
 use deepgp::train::{Fingerprint, Fitted};
 use deepgp::{Error, Result};
 use deepgp_task::Prepared;
@@ -66,7 +66,7 @@ impl Memory {
     ///
     /// # Errors
     /// [`Error::OtherData`] if it belongs to others.
-    pub fn bind(&self, data: &Prepared, settings: &Settings) -> Result<()> {
+    pub fn bind(&self, data: &Prepared, settings: &SearchSettings) -> Result<()> {
         let data = Fingerprint::of(data.x(), data.y());
         let origin = Origin { data, effort: settings.effort, seed: settings.seed };
         let mut inner = self.lock();

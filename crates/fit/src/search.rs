@@ -37,7 +37,7 @@ const POWERS: [f64; 2] = [0.2, 0.8];
 
 /// Settings of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct SearchSettings {
     /// Multiplies all numbers of steps.
     pub effort: f64,
     /// Most models in the mixture besides constant and linear ones; 1 for the best alone.
@@ -48,13 +48,13 @@ pub struct Settings {
     pub threads: usize,
 }
 
-impl Default for Settings {
+impl Default for SearchSettings {
     fn default() -> Self {
         Self { effort: 1.0, ensemble: 5, seed: 0, threads: 1 }
     }
 }
 
-impl Settings {
+impl SearchSettings {
     /// Does work on the threads that there may be.
     fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         match rayon::ThreadPoolBuilder::new().num_threads(self.threads.max(1)).build() {
@@ -84,7 +84,7 @@ impl Settings {
 pub fn fit_design(
     design: &Design,
     data: &Prepared,
-    settings: &Settings,
+    settings: &SearchSettings,
     stop: &AtomicBool,
 ) -> Result<Option<(Fitted, Config)>> {
     let training = settings.training(data.x().rows());
@@ -123,7 +123,7 @@ impl Found {
 /// of another search.
 pub fn fit(
     data: &Prepared,
-    settings: &Settings,
+    settings: &SearchSettings,
     memory: &Memory,
     stop: &AtomicBool,
     watch: &(dyn Fn(&Tried) + Sync),
@@ -174,7 +174,7 @@ impl Growth {
 struct Search<'a> {
     data: &'a Prepared,
     folds: Vec<Fold>,
-    settings: &'a Settings,
+    settings: &'a SearchSettings,
     memory: &'a Memory,
     watch: &'a (dyn Fn(&Tried) + Sync),
     stop: &'a AtomicBool,
@@ -442,7 +442,7 @@ mod tests {
         let x = Mat::from_fn(60, 1, |i, _| i as f64 / 10.0);
         let y = Mat::from_fn(60, 1, |i, _| (i as f64 / 10.0).sin());
         let data = Prepared::new(x, y)?;
-        let settings = Settings { effort: 0.02, ..Settings::default() };
+        let settings = SearchSettings { effort: 0.02, ..SearchSettings::default() };
         let stop = AtomicBool::new(false);
         // After the first network on the first fold.
         let is_network = |tried: &Tried| tried.name.starts_with("deep");
@@ -469,7 +469,7 @@ mod tests {
         let noise = |i: usize| 0.1 * (9.1 * i as f64).cos();
         let y = Mat::from_fn(40, 1, |i, _| (2.0 * x[(i, 0)]).sin() + (2.5 * code(i)).cos() + noise(i));
         let data = Prepared::new(x, y)?;
-        let settings = Settings { effort: 0.02, ..Settings::default() };
+        let settings = SearchSettings { effort: 0.02, ..SearchSettings::default() };
         let never = AtomicBool::new(false);
         let whole = fit(&data, &settings, &Memory::default(), &never, &|_| ())?;
         assert!(whole.tried.iter().any(|tried| tried.name.contains("indicators")));
@@ -491,7 +491,7 @@ mod tests {
                 found.members.iter().zip(&whole.members).all(|(a, b)| a.fitted == b.fitted && a.weight == b.weight)
             );
             // Another search is refused, and harms nothing.
-            let other = Settings { seed: 1, ..settings };
+            let other = SearchSettings { seed: 1, ..settings };
             assert!(matches!(fit(&data, &other, &memory, &never, &|_| ()), Err(Error::OtherData { .. })));
             assert!(fit(&data, &settings, &memory, &never, &|_| ()).is_ok());
         }

@@ -148,15 +148,15 @@ pub(crate) fn train_again(
     let Training { steps, evaluations, seed } = training.again();
     let data = for_candidate(candidate, data)?;
     let fitted = match &candidate.design {
-        Design::Exact { .. } => exact::fit(&fitted.model, data.x(), data.y(), evaluations)?.fitted,
+        Design::Exact { .. } => exact::fit(&fitted.network, data.x(), data.y(), evaluations)?.fitted,
         Design::Constant => constant(&data)?,
         // As many as few inducing inputs take: on protein 20 more than a trial's gain many of them 0.03 nats and 2 % of the RMSE.
-        Design::Sparse { .. } => on_all_rows(&fitted.model, &data, evaluations, seed)?,
+        Design::Sparse { .. } => on_all_rows(&fitted.network, &data, evaluations, seed)?,
         Design::Network { .. } => {
             let mut config: Config = candidate.design.config(data.x().rows(), steps, seed);
             // The rest of a course that has been gone before.
             config.train.learning_rate *= AGAIN;
-            let trainer = Trainer::new(fitted.model.clone(), data.x(), data.y(), config.train)?;
+            let trainer = Trainer::new(fitted.network.clone(), data.x(), data.y(), config.train)?;
             let never = AtomicBool::new(false);
             let mut all = vec![run(trainer.with_factors(fitted.factors.clone())?, &never)];
             if data.x().rows() <= MOST_EXACT_ROWS {
@@ -208,7 +208,7 @@ fn constant(data: &Prepared) -> Result<Fitted> {
 /// evidence has a maximum near each. On energy with indicators the second is higher by 100 nats and more, and a third more exact.
 fn exact_gp(data: &Prepared, kernel: KernelChoice, evaluations: usize, seed: u64) -> Result<Fitted> {
     let (x, y) = (data.x(), data.y());
-    let start = sparse_gp(data, kernel, FIRST_INDUCING, None, evaluations, seed)?.model;
+    let start = sparse_gp(data, kernel, FIRST_INDUCING, None, evaluations, seed)?.network;
     let found = exact::fit(&start, x, y, evaluations)?;
     let second = || -> Result<Option<Fitted>> {
         let sharp = first_gp(data, kernel, 1, &mut starting_stream(seed))?;
@@ -216,7 +216,7 @@ fn exact_gp(data: &Prepared, kernel: KernelChoice, evaluations: usize, seed: u64
         if early.log_evidence <= found.log_evidence {
             return Ok(None);
         }
-        Ok(Some(exact::fit(&early.fitted.model, x, y, evaluations)?.fitted))
+        Ok(Some(exact::fit(&early.fitted.network, x, y, evaluations)?.fitted))
     };
     // Where the second start fails, the first is still there.
     Ok(second().ok().flatten().unwrap_or(found.fitted))
@@ -258,8 +258,8 @@ fn sparse_gp(
         if m <= climbed {
             continue;
         }
-        let layer = Layer { z, ..fitted.model.layers()[0].clone() };
-        let gp = DeepGp::new(vec![layer], fitted.model.likelihood().clone())?;
+        let layer = Layer { z, ..fitted.network.layers()[0].clone() };
+        let gp = DeepGp::new(vec![layer], fitted.network.likelihood().clone())?;
         fitted = on_all_rows(&gp, data, rung_evaluations(m, evaluations), seed)?;
     }
     Ok(fitted)
@@ -281,7 +281,7 @@ fn on_all_rows(start: &DeepGp, data: &Prepared, evaluations: usize, seed: u64) -
     }
     let rows = sample_rows(x.rows(), MOST_EVIDENCE_ROWS, &mut ChaCha8Rng::seed_from_u64(seed));
     let found = sparse::fit(start, &x.select_rows(&rows), &y.select_rows(&rows), alpha, evaluations)?;
-    sparse::posterior(found.fitted.model, x, y, alpha)
+    sparse::posterior(found.fitted.network, x, y, alpha)
 }
 
 /// Trains and judges a candidate on each fold, as far as `memory` does not know it. Nothing if `stop` was set. A candidate that
@@ -341,10 +341,10 @@ fn on_fold(
     let data = for_candidate(candidate, &fold.train)?;
     let Some(fitted) = train(&candidate.design, &data, training, half, stop)? else { return Ok(None) };
     let (x, y) = &fold.judge;
-    let model = fitted.model.clone();
+    let model = fitted.network.clone();
     // From an exact GP later trainings take its hyperparameters alone; its factor has the square of the rows.
     let kept = match candidate.design {
-        Design::Exact { .. } => Fitted { model, factors: Vec::new(), inference: fitted.inference },
+        Design::Exact { .. } => Fitted { network: model, factors: Vec::new(), inference: fitted.inference },
         Design::Constant | Design::Sparse { .. } | Design::Network { .. } => fitted.clone(),
     };
     let log_densities = data.model(fitted)?.log_density(x, y)?;
@@ -365,9 +365,9 @@ mod tests {
         assert_eq!(gp(200, Some(half.clone()))?, whole);
         // It is taken up, not left alone.
         let mut other = half;
-        let Likelihood::Gaussian(noise) = other.model.likelihood() else { panic!("Gaussian") };
+        let Likelihood::Gaussian(noise) = other.network.likelihood() else { panic!("Gaussian") };
         let noise = Gaussian { noise_var: noise.noise_var.iter().map(|var| 2.0 * var).collect() };
-        other.model = DeepGp::new(other.model.layers().to_vec(), Likelihood::Gaussian(noise))?;
+        other.network = DeepGp::new(other.network.layers().to_vec(), Likelihood::Gaussian(noise))?;
         assert_ne!(gp(200, Some(other))?, whole);
         Ok(())
     }

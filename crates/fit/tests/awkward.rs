@@ -4,7 +4,7 @@
 //! A few dozen tables in every run of the tests; `AWKWARD_TABLES=1000` for the full count.
 
 use deepgp::likelihood::Likelihood;
-use deepgp_fit::{Memory, Settings, fit};
+use deepgp_fit::{Memory, SearchSettings, fit};
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::special::normal_log_density;
 use deepgp_task::Prepared;
@@ -145,7 +145,7 @@ fn awkward_tables_do_no_harm() {
 fn check(quirk: Quirk, rows: usize, x: &Mat, y: &Mat, what: &str) {
     let (own, fresh): (Vec<usize>, Vec<usize>) = (0..x.rows()).partition(|&row| row < rows);
     let data = Prepared::new(x.select_rows(&own), y.select_rows(&own)).unwrap_or_else(|e| panic!("{what}: {e}"));
-    let settings = Settings { effort: 0.02, ..Settings::default() };
+    let settings = SearchSettings { effort: 0.02, ..SearchSettings::default() };
     let found = fit(&data, &settings, &Memory::default(), &AtomicBool::new(false), &|_| ())
         .unwrap_or_else(|e| panic!("{what}: {e}"));
     let model = found.model(&data).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -157,7 +157,7 @@ fn check(quirk: Quirk, rows: usize, x: &Mat, y: &Mat, what: &str) {
         // Noise of every member is below the variance of what is observed; that of a transformed target has another unit.
         assert!(v.iter().all(|v| *v > 0.0), "{what}: no variance");
         for member in found.members.iter().filter(|member| member.warps.is_empty()) {
-            let Likelihood::Gaussian(noise) = member.fitted.model.likelihood() else {
+            let Likelihood::Gaussian(noise) = member.fitted.network.likelihood() else {
                 panic!("{what}: Gaussian noise")
             };
             let floor = member.weight * data.targets().scale()[0].powi(2) * noise.noise_var[0];

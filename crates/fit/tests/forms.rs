@@ -1,7 +1,7 @@
 //! Data whose form matters: a search finds the form, and the model keeps it.
 
 use deepgp::Result;
-use deepgp_fit::{Found, Memory, Settings, fit};
+use deepgp_fit::{Found, Memory, SearchSettings, fit};
 use deepgp_numerics::linalg::Mat;
 use deepgp_task::Prepared;
 use std::sync::atomic::AtomicBool;
@@ -19,7 +19,7 @@ fn coded(rows: usize, shift: f64) -> (Mat, Mat) {
 
 /// A search that is quick.
 fn search(data: &Prepared) -> Result<Found> {
-    let settings = Settings { effort: 0.08, ..Settings::default() };
+    let settings = SearchSettings { effort: 0.08, ..SearchSettings::default() };
     fit(data, &settings, &Memory::default(), &AtomicBool::new(false), &|_| ())
 }
 

@@ -4,8 +4,8 @@ use crate::hidden;
 use crate::report::{Better, CurvePoint, Report, ScoreTable, Slice, Surface, TargetResults};
 use crate::slopes::mean_square_slopes;
 use crate::stats::quantile;
+use deepgp::gauss::DiagGaussian;
 use deepgp::likelihood::Likelihood;
-use deepgp::predict::Moments;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::special::normal_log_density;
@@ -63,7 +63,7 @@ pub(crate) struct Probe<'a> {
 
 impl Probe<'_> {
     /// Moments of every layer for raw inputs, hidden ones in their own units.
-    pub fn hidden(&self, x: &Mat) -> Result<Vec<Moments>> {
+    pub fn hidden(&self, x: &Mat) -> Result<Vec<DiagGaussian>> {
         self.model.layers(x)
     }
 
@@ -130,7 +130,7 @@ pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Trai
             return Err(Error::Shape { what, expected, found });
         }
     }
-    let network = &model.predictor().fitted().model;
+    let network = &model.predictor().fitted().network;
     let relevance = model.by_input(&mean_square_slopes(&network.layers()[0]));
     let mut tally = ScoreTally::new();
     let predictive = model.tally(x, y, &mut tally)?;
@@ -166,7 +166,7 @@ pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Trai
 }
 
 fn summary(probe: &Probe<'_>, scores: &Scores, facts: Vec<(String, String)>) -> Vec<(String, String)> {
-    let layers = probe.model.predictor().fitted().model.layers();
+    let layers = probe.model.predictor().fitted().network.layers();
     let mut widths = vec![match layers[0].dim_in() - probe.x.cols() {
         0 => probe.x.cols().to_string(),
         indicators => format!("{} + {indicators}", probe.x.cols()),
@@ -207,10 +207,10 @@ fn constant_scores(probe: &Probe<'_>) -> Result<Scores> {
         let one = |p: usize| normal_log_density(y[(n, p)], targets.mean()[p], targets.scale()[p].powi(2));
         (0..y.cols()).map(one).sum()
     };
-    Scores::new(&Moments { mean, var }, y, &(0..y.rows()).map(log_density).collect::<Vec<f64>>())
+    Scores::new(&DiagGaussian { mean, var }, y, &(0..y.rows()).map(log_density).collect::<Vec<f64>>())
 }
 
-fn results(probe: &Probe<'_>, predictive: &Predictive, moments: &Moments, p: usize) -> TargetResults {
+fn results(probe: &Probe<'_>, predictive: &Predictive, moments: &DiagGaussian, p: usize) -> TargetResults {
     let (observed, mean) = (probe.y.column(p), moments.mean.column(p));
     let std: Vec<f64> = moments.var.column(p).iter().map(|v| v.sqrt()).collect();
     let pit = observed.iter().enumerate().map(|(n, y)| predictive.cdf(n, p, *y)).collect();

@@ -5,7 +5,7 @@ use crate::report::{HiddenCloud, HiddenNet, HiddenPath, LayerView, UnitUse};
 use crate::slopes::rates;
 use crate::stats::mean_std;
 use deepgp::Result;
-use deepgp::predict::Moments;
+use deepgp::gauss::DiagGaussian;
 use deepgp_numerics::linalg::Mat;
 
 /// Rows of the data that are asked for.
@@ -18,7 +18,7 @@ const NET_POINTS: usize = 49;
 
 /// A view of each hidden layer.
 pub fn views(probe: &Probe<'_>) -> Result<Vec<LayerView>> {
-    let layers = probe.model.predictor().fitted().model.layers();
+    let layers = probe.model.predictor().fitted().network.layers();
     let n_hidden = layers.len() - 1;
     if n_hidden == 0 {
         return Ok(Vec::new());
@@ -55,7 +55,7 @@ pub fn views(probe: &Probe<'_>) -> Result<Vec<LayerView>> {
     Ok(views)
 }
 
-fn unit_use(data: &Moments, rates: &[f64]) -> Vec<UnitUse> {
+fn unit_use(data: &DiagGaussian, rates: &[f64]) -> Vec<UnitUse> {
     let unit = |u: usize| {
         let spread = mean_std(&data.mean.column(u)).1;
         UnitUse { spread, noise: mean_std(&data.var.column(u)).0.sqrt(), reach: spread * rates[u] }
@@ -77,7 +77,7 @@ fn top_two(units: &[UnitUse]) -> Option<[usize; 2]> {
 /// speed² = Σ_q (r_q dh_q/dx)²
 /// ```
 /// r_q are the rates of the next layer, so that only what that layer can see counts.
-fn hidden_path(column: String, at: &[f64], moments: &Moments, rates: &[f64]) -> HiddenPath {
+fn hidden_path(column: String, at: &[f64], moments: &DiagGaussian, rates: &[f64]) -> HiddenPath {
     let units = 0..moments.mean.cols();
     let mean: Vec<Vec<f64>> = units.clone().map(|u| moments.mean.column(u)).collect();
     let std = units.map(|u| moments.var.column(u).iter().map(|v| v.sqrt()).collect()).collect();
@@ -124,7 +124,7 @@ mod tests {
     fn stretching_of_a_parabola_is_its_slope() {
         let at: Vec<f64> = (0..101).map(|i| f64::from(i) / 100.0).collect();
         let mean = Mat::from_fn(101, 1, |n, _| at[n] * at[n]);
-        let path = hidden_path("x".into(), &at, &Moments { var: Mat::zeros(101, 1), mean }, &[3.0]);
+        let path = hidden_path("x".into(), &at, &DiagGaussian { var: Mat::zeros(101, 1), mean }, &[3.0]);
         // The slope 2x has mean 1; the rate cancels.
         for i in 1..100 {
             assert!((path.stretch[i] - 2.0 * at[i]).abs() < 1e-9, "{} {}", path.stretch[i], at[i]);

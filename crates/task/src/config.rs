@@ -2,7 +2,7 @@
 
 use deepgp::init::Architecture;
 use deepgp::likelihood::{Gaussian, Likelihood, StudentT};
-use deepgp::train::Settings;
+use deepgp::train::TrainSettings;
 use serde::{Deserialize, Serialize};
 
 /// Observation noise of a regression model.
@@ -40,5 +40,5 @@ pub struct Config {
     /// Observation noise.
     pub noise: Noise,
     /// Engine, iterations, batches, learning rate and seed.
-    pub train: Settings,
+    pub train: TrainSettings,
 }

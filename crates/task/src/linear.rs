@@ -7,7 +7,7 @@
 
 use crate::prepared::Prepared;
 use crate::standardise::Standardiser;
-use deepgp::predict::Moments;
+use deepgp::gauss::DiagGaussian;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::{Cholesky, Jitter, Mat, Op, mul};
 use serde::{Deserialize, Serialize};
@@ -99,14 +99,14 @@ impl LinearModel {
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::NotFinite`] for `x`.
-    pub fn predict(&self, x: &Mat) -> Result<Moments> {
+    pub fn predict(&self, x: &Mat) -> Result<DiagGaussian> {
         x.check_data("inputs")?;
         if x.cols() != self.weights.rows() {
             return Err(Error::Shape { what: "columns of the inputs", expected: self.weights.rows(), found: x.cols() });
         }
         let mean = self.mean(x);
         let var = Mat::from_fn(x.rows(), self.noise_var.len(), |_, p| self.noise_var[p]);
-        Ok(Moments { mean, var })
+        Ok(DiagGaussian { mean, var })
     }
 
     fn mean(&self, x: &Mat) -> Mat {
@@ -136,9 +136,9 @@ pub fn baselines(
     targets: &Standardiser,
     linear: Option<&LinearModel>,
     x: &Mat,
-) -> Result<Vec<(&'static str, Moments)>> {
+) -> Result<Vec<(&'static str, DiagGaussian)>> {
     let fill = |per_column: &dyn Fn(usize) -> f64| Mat::from_fn(x.rows(), targets.columns(), |_, p| per_column(p));
-    let constant = Moments { mean: fill(&|p| targets.mean()[p]), var: fill(&|p| targets.scale()[p].powi(2)) };
+    let constant = DiagGaussian { mean: fill(&|p| targets.mean()[p]), var: fill(&|p| targets.scale()[p].powi(2)) };
     let mut all = vec![("constant", constant)];
     if let Some(linear) = linear {
         all.push(("linear", targets.invert_moments(&linear.predict(&inputs.apply(x, "inputs")?)?)?));

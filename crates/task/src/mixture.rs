@@ -4,7 +4,7 @@
 //! p(y) = Σ_k w_k p_k(y)       E y = Σ_k w_k m_k       Var y = Σ_k w_k (v_k + (m_k − E y)²)
 //! ```
 
-use deepgp::predict::Moments;
+use deepgp::gauss::DiagGaussian;
 use deepgp_numerics::linalg::Mat;
 
 /// Rounds of the EM algorithm for weights; it converges to the one maximum, slowly near it.
@@ -16,16 +16,16 @@ const PRIOR_ROWS: f64 = 2.0;
 ///
 /// # Panics
 /// If there is no member.
-pub(crate) fn mix_moments(weights: &[f64], members: &[Moments]) -> Moments {
+pub(crate) fn mix_moments(weights: &[f64], members: &[DiagGaussian]) -> DiagGaussian {
     let (first, rest) = members.split_first().expect("a mixture has members");
     if rest.is_empty() {
         return first.clone();
     }
     let (rows, cols) = (first.mean.rows(), first.mean.cols());
-    let weighted = |of: &dyn Fn(&Moments) -> f64| weights.iter().zip(members).map(|(w, m)| w * of(m)).sum::<f64>();
+    let weighted = |of: &dyn Fn(&DiagGaussian) -> f64| weights.iter().zip(members).map(|(w, m)| w * of(m)).sum::<f64>();
     let mean = Mat::from_fn(rows, cols, |i, j| weighted(&|m| m.mean[(i, j)]));
     let var = Mat::from_fn(rows, cols, |i, j| weighted(&|m| m.var[(i, j)] + (m.mean[(i, j)] - mean[(i, j)]).powi(2)));
-    Moments { mean, var }
+    DiagGaussian { mean, var }
 }
 
 /// The mean, if it is a number.
@@ -77,8 +77,8 @@ mod tests {
     use super::*;
     use deepgp_numerics::special::normal_log_density;
 
-    fn moments(mean: f64, var: f64) -> Moments {
-        Moments { mean: Mat::from_fn(1, 1, |_, _| mean), var: Mat::from_fn(1, 1, |_, _| var) }
+    fn moments(mean: f64, var: f64) -> DiagGaussian {
+        DiagGaussian { mean: Mat::from_fn(1, 1, |_, _| mean), var: Mat::from_fn(1, 1, |_, _| var) }
     }
 
     #[test]

@@ -8,8 +8,9 @@ use crate::prepared::Prepared;
 use crate::scores::{ScoreTally, Scores};
 use crate::standardise::Standardiser;
 use crate::warp::{Warp, warp_targets, with_log_slopes};
+use deepgp::gauss::DiagGaussian;
 use deepgp::likelihood::Likelihood;
-use deepgp::predict::{Moments, Prediction, Predictor};
+use deepgp::predict::{Prediction, Predictor};
 use deepgp::train::{Fitted, Observer, Outcome};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
@@ -55,8 +56,8 @@ pub(crate) fn check_network(
         features += indicators.count();
     }
     let sizes = [
-        ("inputs of a network", features, fitted.model.dim_in()),
-        ("outputs of a network", targets, fitted.model.dim_out()),
+        ("inputs of a network", features, fitted.network.dim_in()),
+        ("outputs of a network", targets, fitted.network.dim_out()),
         ("transforms of the targets", targets, if warps.is_empty() { targets } else { warps.len() }),
     ];
     match sizes.into_iter().find(|(_, expected, found)| expected != found) {
@@ -174,7 +175,7 @@ impl Model {
 
     /// Whether noise is normal.
     pub(crate) fn is_normal(&self) -> bool {
-        let is_normal = |fitted: &Fitted| matches!(fitted.model.likelihood(), Likelihood::Gaussian(_));
+        let is_normal = |fitted: &Fitted| matches!(fitted.network.likelihood(), Likelihood::Gaussian(_));
         self.members().all(|(_, member)| is_normal(member.fitted()))
     }
 
@@ -187,7 +188,7 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::predict`].
-    pub fn layers(&self, x: &Mat) -> Result<Vec<Moments>> {
+    pub fn layers(&self, x: &Mat) -> Result<Vec<DiagGaussian>> {
         let expert = &self.experts[0];
         expert.predictor.layers(&*expert.inputs(&self.inputs.apply(x, "inputs")?)?)
     }

@@ -8,8 +8,8 @@ use crate::mixture::{mix_log_densities, mix_moments};
 use crate::scores::normal_log_densities;
 use crate::standardise::Standardiser;
 use crate::warp::{Warp, unwarp_moments, warp_targets, with_log_slopes};
+use deepgp::gauss::DiagGaussian;
 use deepgp::metrics::{crps_normal, normal_quantile};
-use deepgp::predict::Moments;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::optim::root;
@@ -30,7 +30,7 @@ const RULE: [(f64, f64); 2] =
 pub(crate) struct Part {
     pub weight: f64,
     /// Moments of transformed standardised targets.
-    pub moments: Moments,
+    pub moments: DiagGaussian,
     /// The transforms, one for each target, or none.
     pub warps: Vec<Warp>,
 }
@@ -62,7 +62,7 @@ impl Predictive {
         let pick = |m: &Mat| Mat::from_fn(m.rows(), 1, |n, _| m[(n, column)]);
         let part = |part: &Part| Part {
             weight: part.weight,
-            moments: Moments { mean: pick(&part.moments.mean), var: pick(&part.moments.var) },
+            moments: DiagGaussian { mean: pick(&part.moments.mean), var: pick(&part.moments.var) },
             warps: part.warps.get(column).cloned().into_iter().collect(),
         };
         Self { parts: self.parts.iter().map(part).collect(), targets: self.targets.of_column(column) }
@@ -77,8 +77,8 @@ impl Predictive {
     ///
     /// # Errors
     /// [`deepgp::Error::NotFinite`] for moments beyond all numbers.
-    pub fn moments(&self) -> Result<Moments> {
-        let (weights, members): (Vec<f64>, Vec<Moments>) = self
+    pub fn moments(&self) -> Result<DiagGaussian> {
+        let (weights, members): (Vec<f64>, Vec<DiagGaussian>) = self
             .parts
             .iter()
             .map(|part| {
@@ -111,7 +111,7 @@ impl Predictive {
     /// # Panics
     /// If there is no such row.
     pub fn of_rows(&self, rows: &[usize]) -> Self {
-        let pick = |m: &Moments| Moments { mean: m.mean.select_rows(rows), var: m.var.select_rows(rows) };
+        let pick = |m: &DiagGaussian| DiagGaussian { mean: m.mean.select_rows(rows), var: m.var.select_rows(rows) };
         let part = |part: &Part| Part { weight: part.weight, moments: pick(&part.moments), warps: part.warps.clone() };
         Self { parts: self.parts.iter().map(part).collect(), targets: self.targets.clone() }
     }
@@ -212,7 +212,7 @@ impl Predictive {
     fn standard_cdf(&self, row: usize, column: usize, u: f64) -> f64 {
         let share = |part: &Part| {
             let t = part.warps.get(column).map_or(u, |warp| warp.forward(u));
-            let Moments { mean, var } = &part.moments;
+            let DiagGaussian { mean, var } = &part.moments;
             part.weight * ndtr((t - mean[(row, column)]) / var[(row, column)].sqrt())
         };
         // Weights may add up to a little more than 1.
@@ -236,7 +236,7 @@ impl Predictive {
 
 /// The quantile of a standardised target by one part alone that belongs to the quantile `z` of the standard normal.
 fn part_quantile(part: &Part, row: usize, column: usize, z: f64) -> f64 {
-    let Moments { mean, var } = &part.moments;
+    let DiagGaussian { mean, var } = &part.moments;
     let t = mean[(row, column)] + var[(row, column)].sqrt() * z;
     part.warps.get(column).map_or(t, |warp| warp.inverse(t))
 }
@@ -248,7 +248,7 @@ mod tests {
 
     fn part(weight: f64, mean: f64, var: f64, warps: Vec<Warp>) -> Part {
         let one = |v: f64| Mat::from_fn(1, 1, |_, _| v);
-        Part { weight, moments: Moments { mean: one(mean), var: one(var) }, warps }
+        Part { weight, moments: DiagGaussian { mean: one(mean), var: one(var) }, warps }
     }
 
     fn targets() -> (Vec<f64>, Standardiser) {

@@ -8,7 +8,7 @@ use crate::record::Record;
 use crate::standardise::Standardiser;
 use crate::summary::Range;
 use crate::warp::Warp;
-use deepgp::predict::Moments;
+use deepgp::gauss::DiagGaussian;
 use deepgp::train::Fitted;
 use deepgp::{Error, Result};
 use deepgp_data::Schema;
@@ -134,7 +134,7 @@ impl SavedModel {
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::NotFinite`] for `x`.
-    pub fn baselines(&self, x: &Mat) -> Result<Vec<(&'static str, Moments)>> {
+    pub fn baselines(&self, x: &Mat) -> Result<Vec<(&'static str, DiagGaussian)>> {
         let Preprocessing { inputs, targets, .. } = &self.preprocessing;
         baselines(inputs, targets, self.linear.as_ref(), x)
     }
@@ -184,9 +184,9 @@ pub(crate) fn check_parts(
     preprocessing: &Preprocessing,
 ) -> Result<()> {
     fitted.check()?;
-    limits::check(&fitted.model)?;
+    limits::check(&fitted.network)?;
     let n_indicators = indicators.map_or(0, Indicators::count);
-    preprocessing.check(fitted.model.dim_in().saturating_sub(n_indicators), fitted.model.dim_out())?;
+    preprocessing.check(fitted.network.dim_in().saturating_sub(n_indicators), fitted.network.dim_out())?;
     check_network(fitted, warps, indicators, preprocessing.inputs.columns(), preprocessing.targets.columns())
 }
 

@@ -1,8 +1,8 @@
 //! How good predictions are: error, log density, calibration.
 
 use crate::predictive::Predictive;
+use deepgp::gauss::DiagGaussian;
 use deepgp::metrics::{crps_normal, normal_quantile};
-use deepgp::predict::Moments;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::special::normal_log_density;
@@ -38,7 +38,7 @@ impl Scores {
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Empty`] if the tables do not fit.
-    pub fn new(predicted: &Moments, y: &Mat, log_density: &[f64]) -> Result<Self> {
+    pub fn new(predicted: &DiagGaussian, y: &Mat, log_density: &[f64]) -> Result<Self> {
         let mut tally = ScoreTally::new();
         tally.add(predicted, y, log_density)?;
         tally.scores()
@@ -51,7 +51,7 @@ impl Scores {
 }
 
 /// Log density of each row of `y` under independent normals with the given moments.
-pub(crate) fn normal_log_densities(predicted: &Moments, y: &Mat) -> Vec<f64> {
+pub(crate) fn normal_log_densities(predicted: &DiagGaussian, y: &Mat) -> Vec<f64> {
     let row = |n: usize| {
         let one = |p: usize| normal_log_density(y[(n, p)], predicted.mean[(n, p)], predicted.var[(n, p)]);
         (0..y.cols()).map(one).sum()
@@ -103,7 +103,7 @@ impl ScoreTally {
     ///
     /// # Errors
     /// [`Error::Shape`] if the tables do not fit.
-    pub fn add(&mut self, predicted: &Moments, y: &Mat, log_density: &[f64]) -> Result<()> {
+    pub fn add(&mut self, predicted: &DiagGaussian, y: &Mat, log_density: &[f64]) -> Result<()> {
         let half_widths = self.half_widths;
         self.add_cells(predicted, y, log_density, |n, p| {
             let (mean, std, observed) = (predicted.mean[(n, p)], predicted.var[(n, p)].sqrt(), y[(n, p)]);
@@ -131,7 +131,7 @@ impl ScoreTally {
     /// Adds rows; `judge` gives the ranked score of a cell, and for each level whether the cell is inside its interval.
     fn add_cells(
         &mut self,
-        predicted: &Moments,
+        predicted: &DiagGaussian,
         y: &Mat,
         log_density: &[f64],
         judge: impl Fn(usize, usize) -> (f64, [bool; 5]),
@@ -167,7 +167,7 @@ impl ScoreTally {
     ///
     /// # Errors
     /// As [`ScoreTally::add`].
-    pub fn add_normal(&mut self, predicted: &Moments, y: &Mat) -> Result<()> {
+    pub fn add_normal(&mut self, predicted: &DiagGaussian, y: &Mat) -> Result<()> {
         if (predicted.mean.rows(), predicted.mean.cols()) != (y.rows(), y.cols()) {
             return self.add(predicted, y, &[]);
         }
@@ -230,11 +230,11 @@ mod tests {
     use super::*;
     use deepgp::metrics::{central_coverage_normal, mae, mean_crps_normal, mean_log_density, rmse};
 
-    fn table(rows: usize) -> (Moments, Mat) {
+    fn table(rows: usize) -> (DiagGaussian, Mat) {
         let wave = |a: f64| move |i: usize, j: usize| (a * (i * 7 + j * 3) as f64).sin();
         let mean = Mat::from_fn(rows, 2, wave(0.7));
         let var = Mat::from_fn(rows, 2, |i, j| 0.05 + wave(1.3)(i, j).powi(2));
-        (Moments { mean, var }, Mat::from_fn(rows, 2, |i, j| 1.5 * wave(0.9)(i, j)))
+        (DiagGaussian { mean, var }, Mat::from_fn(rows, 2, |i, j| 1.5 * wave(0.9)(i, j)))
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
         let (mut tally, mut merged) = (ScoreTally::default(), ScoreTally::default());
         for start in (0..101).step_by(17) {
             let rows: Vec<usize> = (start..101.min(start + 17)).collect();
-            let part = Moments { mean: moments.mean.select_rows(&rows), var: moments.var.select_rows(&rows) };
+            let part = DiagGaussian { mean: moments.mean.select_rows(&rows), var: moments.var.select_rows(&rows) };
             tally.add_normal(&part, &y.select_rows(&rows))?;
             let mut of_part = ScoreTally::new();
             of_part.add_normal(&part, &y.select_rows(&rows))?;
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn extreme_errors_neither_overflow_nor_pass_silently() -> Result<()> {
         let one = |mean: f64, y: f64| {
-            let moments = Moments { mean: Mat::from_fn(2, 1, |_, _| mean), var: Mat::from_fn(2, 1, |_, _| 1.0) };
+            let moments = DiagGaussian { mean: Mat::from_fn(2, 1, |_, _| mean), var: Mat::from_fn(2, 1, |_, _| 1.0) };
             Scores::new(&moments, &Mat::from_fn(2, 1, |i, _| if i == 0 { mean } else { y }), &[0.0, 0.0])
         };
         assert!((one(0.0, 1e300)?.rmse / 1e300 - 0.5_f64.sqrt()).abs() < 1e-12);

@@ -5,7 +5,7 @@
 //! x = μ + s t,   std x = s std t,   var x = s² var t,   log p(x) = log p(t) − Σ_j log s_j
 //! ```
 
-use deepgp::predict::Moments;
+use deepgp::gauss::DiagGaussian;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
 use serde::{Deserialize, Serialize};
@@ -140,8 +140,8 @@ impl Standardiser {
     ///
     /// # Errors
     /// As [`Standardiser::apply`].
-    pub fn invert_moments(&self, moments: &Moments) -> Result<Moments> {
-        Ok(Moments { mean: self.invert_mean(&moments.mean)?, var: self.invert_var(&moments.var)? })
+    pub fn invert_moments(&self, moments: &DiagGaussian) -> Result<DiagGaussian> {
+        Ok(DiagGaussian { mean: self.invert_mean(&moments.mean)?, var: self.invert_var(&moments.var)? })
     }
 
     /// Log of the joint density of a row, with respect to the unit of the data: log p(t) − Σ_j log s_j.

@@ -14,8 +14,8 @@
 //! vanishes, and expectations stay finite. Reference: Yeo & Johnson (2000), "A new family of power transformations to improve
 //! normality or symmetry".
 
+use deepgp::gauss::DiagGaussian;
 use deepgp::metrics::normal_quantile;
-use deepgp::predict::Moments;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::{GaussHermite, Mat};
 use deepgp_numerics::optim::golden_section;
@@ -297,7 +297,7 @@ pub fn with_log_slopes(warps: &[Warp], targets: &Mat, mut log_densities: Vec<f64
 }
 
 /// Moments of standardised targets from those of transformed ones.
-pub fn unwarp_moments(warps: &[Warp], moments: &mut Moments) {
+pub fn unwarp_moments(warps: &[Warp], moments: &mut DiagGaussian) {
     for row in 0..moments.mean.rows() {
         let entries = moments.mean.row_mut(row).iter_mut().zip(moments.var.row_mut(row));
         for ((mean, var), warp) in entries.zip(warps) {

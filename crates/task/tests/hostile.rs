@@ -3,7 +3,7 @@
 mod common;
 
 use common::{config, data, preprocessing, rows, saved};
-use deepgp::infer::{Engine, Settings as InferSettings, Site};
+use deepgp::infer::{Engine, InferenceSettings, Site};
 use deepgp::init::KernelChoice;
 use deepgp_io::{Kind, seal, unseal};
 use deepgp_task::WarpKind;
@@ -322,7 +322,7 @@ fn seeds() {
         let prepared = Prepared::new(x.clone(), y.clone()).expect("data");
         let mut config = config(2);
         config.architecture.n_inducing = 2;
-        config.train.inference = InferSettings::of(engine);
+        config.train.inference = InferenceSettings::of(engine);
         let mut trainer = prepared.trainer(&config).expect("a trainer");
         trainer.run(&mut ());
         let checkpoint = Checkpoint {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{config, data, preprocessing, saved_from};
-use deepgp::infer::{Engine, Settings as InferSettings, Site};
+use deepgp::infer::{Engine, InferenceSettings, Site};
 use deepgp::train::{Observer, Progress};
 use deepgp_task::{Checkpoint, Config, Prepared, Preprocessing, Record, SavedModel};
 use rand::{RngExt, SeedableRng};
@@ -28,7 +28,7 @@ fn engines() -> [Engine; 3] {
 
 fn run_config(engine: Engine) -> Config {
     let mut config = config(if engine == Engine::Ep { 600 } else { 5000 });
-    config.train.inference = InferSettings::of(engine);
+    config.train.inference = InferenceSettings::of(engine);
     config
 }
 

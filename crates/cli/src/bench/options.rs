@@ -103,7 +103,7 @@ impl Training {
             false => Err(usage!("--{name} must lie in (0, 1], not {value}")),
         };
         let whole = |name, value: usize| if value > 0 { Ok(value) } else { Err(usage!("--{name} must be at least 1")) };
-        train.inference = deepgp::infer::Settings::of(engine.into());
+        train.inference = deepgp::infer::InferenceSettings::of(engine.into());
         train.inference.alpha = unit("alpha", alpha)?;
         if let Some(damping) = self.damping {
             train.inference.damping = unit("damping", damping)?;

@@ -6,7 +6,7 @@ use crate::args::{Speed, widths};
 use anyhow::Result;
 use deepgp::init::{Architecture, MeanChoice, network};
 use deepgp::likelihood::{Gaussian, Likelihood};
-use deepgp::train::{Settings, Trainer};
+use deepgp::train::{TrainSettings, Trainer};
 use deepgp_datasets::builtin;
 use deepgp_experiments::Circumstances;
 use deepgp_numerics::linalg::Mat;
@@ -156,8 +156,12 @@ impl Sizes<'_> {
         let likelihood = Likelihood::Gaussian(Gaussian { noise_var: vec![0.1] });
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let (net, _) = network(x, likelihood, &architecture, &mut rng)?;
-        let settings =
-            Settings { iterations: usize::MAX, batch_size: self.batch, threads: self.threads, ..Settings::default() };
+        let settings = TrainSettings {
+            iterations: usize::MAX,
+            batch_size: self.batch,
+            threads: self.threads,
+            ..TrainSettings::default()
+        };
         Ok(Trainer::new(net, x, y, settings)?)
     }
 }

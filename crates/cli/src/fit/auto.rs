@@ -9,7 +9,7 @@ use crate::plan::{Length, Plan};
 use crate::words::{number, plural};
 use anyhow::Result;
 use deepgp::train::Termination;
-use deepgp_fit::{Memory, Settings};
+use deepgp_fit::{Memory, SearchSettings};
 use deepgp_io::{FileError, FormatError, Kind};
 use deepgp_task::{Preprocessing, Record, Tried};
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ pub struct Before {
 pub fn search(
     plan: &Plan,
     data: &TrainingData,
-    settings: &Settings,
+    settings: &SearchSettings,
     before: &Before,
     stop: &AtomicBool,
     quiet: bool,

@@ -12,7 +12,7 @@
 use super::{ClosedFit, all_but, maximise, parts};
 use crate::error::Result;
 use crate::gauss::Factor;
-use crate::infer::Settings as InferSettings;
+use crate::infer::InferenceSettings;
 use crate::kernel::{Law, PsiTables};
 use crate::layer::{Inducing, Inputs, Layer};
 use crate::network::{DeepGp, Gradient};
@@ -94,7 +94,7 @@ pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, scratch: &mut Scratch) -> Res
 /// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if K cannot be factored with the jitter of the default settings.
 fn posterior(gp: DeepGp, y: &Mat) -> Result<Fitted> {
     let (layer, noise) = parts(&gp)?;
-    let inference = InferSettings::default();
+    let inference = InferenceSettings::default();
     let n = y.rows();
     let l = Inducing::new(layer, Inputs::Known, inference.jitter)?.chol.l();
     let mut gram = Mat::zeros(n, n);
@@ -106,7 +106,7 @@ fn posterior(gp: DeepGp, y: &Mat) -> Result<Fitted> {
         Factor { precision, linear: linear.as_slice().to_vec() }
     };
     let factors = noise.noise_var.iter().enumerate().map(|(d, &noise_var)| factor(d, noise_var)).collect();
-    Ok(Fitted { factors: vec![factors], inference, model: gp })
+    Ok(Fitted { factors: vec![factors], inference, network: gp })
 }
 
 #[cfg(test)]
@@ -197,7 +197,7 @@ mod tests {
         let found = fit(&start(&x), &x, &y, 60)?;
         let before = log_evidence(&at_rows(&start(&x), &x)?, &x, &y, &mut Scratch::default())?.0;
         assert!(found.log_evidence > before + 1.0, "{} after {before}", found.log_evidence);
-        let gp = found.fitted.model.clone();
+        let gp = found.fitted.network.clone();
         let Likelihood::Gaussian(noise) = gp.likelihood() else { panic!("Gaussian") };
         let at = Mat::from_fn(5, 2, |i, j| 0.4 * i as f64 - 0.9 + 0.3 * j as f64);
         let predicted = Predictor::new(found.fitted)?.predict(&at)?;

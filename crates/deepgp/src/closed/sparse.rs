@@ -22,8 +22,8 @@
 
 use super::{ClosedFit, all_but, maximise, parts};
 use crate::error::{Error, Result};
-use crate::gauss::{Factor, Moments};
-use crate::infer::{LEAST_ALPHA, Settings as InferSettings};
+use crate::gauss::{Factor, FullGaussian};
+use crate::infer::{InferenceSettings, LEAST_ALPHA};
 use crate::kernel::{Law, PsiSums};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer};
 use crate::network::{DeepGp, Gradient};
@@ -77,8 +77,9 @@ fn posterior_of(gp: DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) -
     let (factors, _) = first_pass(&gp, rows, alpha, scratch)?;
     // A predictor has to factor K_zz in the same way. Engines know no α of 0.
     let alpha = alpha.max(LEAST_ALPHA);
-    let inference = InferSettings { alpha, jitter: scratch.inducing.chol.jitter().0, ..InferSettings::default() };
-    Ok(Fitted { factors: vec![factors], inference, model: gp })
+    let inference =
+        InferenceSettings { alpha, jitter: scratch.inducing.chol.jitter().0, ..InferenceSettings::default() };
+    Ok(Fitted { factors: vec![factors], inference, network: gp })
 }
 
 /// The log evidence and its gradient with respect to the unconstrained coordinates.
@@ -135,7 +136,7 @@ struct Scratch {
     /// One for every block if they are kept from the first pass to the second, otherwise one for every thread.
     projected: Vec<Projected>,
     first: Vec<FirstPass>,
-    posteriors: Vec<Moments>,
+    posteriors: Vec<FullGaussian>,
     covariances: Vec<Mat>,
     second: Vec<SecondPass>,
 }
@@ -200,7 +201,7 @@ fn log_excess(alpha: f64, x: f64) -> f64 {
 fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) -> Result<(Vec<Factor>, f64)> {
     let (layer, noise) = parts(gp)?;
     let Scratch { inducing, projected, first, .. } = scratch;
-    inducing.refill(layer, Inputs::Known, InferSettings::default().jitter)?;
+    inducing.refill(layer, Inputs::Known, InferenceSettings::default().jitter)?;
     let m = layer.z.rows();
     if projected.len() != rows.blocks() {
         projected.resize_with(rayon::current_num_threads(), Projected::default);
@@ -240,7 +241,7 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratc
     let m = layer.z.rows();
     let (factors, mut total) = first_pass(gp, rows, alpha, scratch)?;
     let Scratch { inducing, projected, posteriors, covariances, second, .. } = scratch;
-    posteriors.resize_with(factors.len(), Moments::default);
+    posteriors.resize_with(factors.len(), FullGaussian::default);
     covariances.resize_with(factors.len(), Mat::default);
     for ((factor, q), cov) in factors.iter().zip(&mut *posteriors).zip(&mut *covariances) {
         q.refill(factor, 1.0)?;
@@ -330,7 +331,7 @@ mod tests {
         let (mut k_xz, mut k_zz) = (Mat::default(), Mat::default());
         layer.kernel.cross(x, &layer.z, &mut k_xz);
         layer.kernel.cross(&layer.z, &layer.z, &mut k_zz);
-        let inverse = Cholesky::with_jitter(&k_zz, InferSettings::default().jitter, "K")?.inverse();
+        let inverse = Cholesky::with_jitter(&k_zz, InferenceSettings::default().jitter, "K")?.inverse();
         let q = Mat::from_fn(x.rows(), x.rows(), |i, j| {
             (0..layer.z.rows()).map(|a| k_xz[(i, a)] * dot(inverse.row(a), k_xz.row(j))).sum()
         });
@@ -401,7 +402,7 @@ mod tests {
         let (x, y) = data(40);
         let exact = exact::fit(&start(&x, 5, KernelChoice::Eq), &x, &y, 30)?;
         for alpha in [0.0, 0.5, 1.0] {
-            let (value, _) = log_evidence(&exact.fitted.model, &x, &y, alpha)?;
+            let (value, _) = log_evidence(&exact.fitted.network, &x, &y, alpha)?;
             assert!((value - exact.log_evidence).abs() < 0.05, "{value} is not {}", exact.log_evidence);
         }
         Ok(())

@@ -8,11 +8,11 @@
 //! log partition ½ log|S| + ½ μᵀS⁻¹μ summed over layers and outputs, 0 for the prior in whitened coordinates.
 //! Reference: Bui et al. (2016), the SEP approximate log marginal likelihood.
 
-use crate::gauss::Moments;
+use crate::gauss::FullGaussian;
 use crate::pass::Sums;
 
 /// Σ φ over layers and outputs.
-pub fn log_partition(q: &[Vec<Moments>]) -> f64 {
+pub fn log_partition(q: &[Vec<FullGaussian>]) -> f64 {
     q.iter().flatten().map(|q| q.log_partition).sum()
 }
 

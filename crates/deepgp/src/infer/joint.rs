@@ -5,9 +5,11 @@
 //! R̄ = 2 R Λ̄ (upper triangle)
 //! ```
 
-use super::{Batch, Event, Inference, Settings, State, Step, Workspace, all_moments, energy, floor_events};
+use super::{
+    Batch, Event, Inference, InferenceSettings, State, Step, StepWorkspace, all_moments, energy, floor_events,
+};
 use crate::error::Result;
-use crate::gauss::{Factor, MomentsBar};
+use crate::gauss::{Factor, FullGaussianBar};
 use crate::layer::Wanted;
 use crate::network::DeepGp;
 use deepgp_numerics::linalg::{Cholesky, Mat, Op, mul, tri};
@@ -113,7 +115,7 @@ pub(super) fn step(
     model: &DeepGp,
     state: &mut State,
     batch: Batch<'_>,
-    ws: &mut Workspace,
+    ws: &mut StepWorkspace,
 ) -> Result<Step> {
     let EnergyGradient { energy, model: mut gradient, factors, events } =
         sep_energy(inference, model, state.factors(), batch, ws)?;
@@ -136,16 +138,16 @@ pub(super) fn sep_energy(
     model: &DeepGp,
     factors: &[Vec<Factor>],
     batch: Batch<'_>,
-    ws: &mut Workspace,
+    ws: &mut StepWorkspace,
 ) -> Result<EnergyGradient> {
-    let Settings { alpha, jitter, .. } = inference.settings;
+    let InferenceSettings { alpha, jitter, .. } = inference.settings;
     let n_data = batch.n_data as f64;
     let (weight, share) = (batch.weight(alpha), 1.0 - alpha / n_data);
     let posterior = all_moments(factors, 1.0)?;
     ws.prepare((model, jitter), (factors, share), (batch.rows.len(), false))?;
     ws.visit_batch(model, alpha, Wanted::Gradient, batch);
 
-    let Workspace { cavity, backs, sums, .. } = &mut *ws;
+    let StepWorkspace { cavity, backs, sums, .. } = &mut *ws;
     let mut factor_bars = Vec::with_capacity(factors.len());
     for (l, back) in backs.iter_mut().enumerate() {
         let mut outputs = Vec::with_capacity(back.bars.len());
@@ -156,7 +158,7 @@ pub(super) fn sep_energy(
             let mut total = cavity[l][d].adjoint(share, bar);
             let m = bar.mean.len();
             let of_posterior =
-                MomentsBar { mean: vec![0.0; m], cov: Mat::zeros(m, m), log_partition: n_data / alpha - 1.0 };
+                FullGaussianBar { mean: vec![0.0; m], cov: Mat::zeros(m, m), log_partition: n_data / alpha - 1.0 };
             total.add_scaled(1.0, &posterior[l][d].adjoint(1.0, &of_posterior));
             outputs.push(total);
         }

@@ -23,7 +23,7 @@ pub use damping::Damping;
 pub use event::Event;
 pub use joint::{EnergyGradient, Root};
 pub use state::State;
-pub use workspace::Workspace;
+pub use workspace::StepWorkspace;
 pub(crate) use workspace::{Context, all_moments};
 
 use crate::error::{Error, Result};
@@ -60,7 +60,7 @@ pub enum Site {
 
 /// Settings of an engine, not yet checked.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct InferenceSettings {
     /// The engine.
     pub engine: Engine,
     /// The power α in (0, 1]: 1 is EP, towards 0 the variational free energy.
@@ -71,7 +71,7 @@ pub struct Settings {
     pub jitter: Jitter,
 }
 
-impl Settings {
+impl InferenceSettings {
     /// Plain settings for an engine: α = 0.7, and a damping that suits how often the engine updates a factor.
     pub fn of(engine: Engine) -> Self {
         let damping = match engine {
@@ -85,7 +85,7 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
+impl Default for InferenceSettings {
     fn default() -> Self {
         Self::of(Engine::Sep(Site::FirstOrder))
     }
@@ -140,7 +140,7 @@ impl Step {
 /// A checked engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Inference {
-    settings: Settings,
+    settings: InferenceSettings,
 }
 
 impl Inference {
@@ -148,7 +148,7 @@ impl Inference {
     ///
     /// # Errors
     /// [`Error::Parameter`] if α or the damping is outside (0, 1], or the jitter is negative or not finite.
-    pub fn new(settings: Settings) -> Result<Self> {
+    pub fn new(settings: InferenceSettings) -> Result<Self> {
         let unit = [("alpha", settings.alpha), ("damping", settings.damping)];
         for (name, value) in unit {
             if !(value > 0.0 && value <= 1.0) {
@@ -170,7 +170,7 @@ impl Inference {
     }
 
     /// The settings.
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> InferenceSettings {
         self.settings
     }
 
@@ -181,7 +181,7 @@ impl Inference {
     /// # Errors
     /// [`Error::Shape`] or [`Error::Empty`] if model, state, batch and workspace do not fit together;
     /// [`Error::NotPositiveDefinite`] if K_zz or a posterior cannot be factored.
-    pub fn step(&self, model: &DeepGp, state: &mut State, batch: Batch<'_>, ws: &mut Workspace) -> Result<Step> {
+    pub fn step(&self, model: &DeepGp, state: &mut State, batch: Batch<'_>, ws: &mut StepWorkspace) -> Result<Step> {
         ws.check(model, state.factors(), batch)?;
         state.check(self.settings.engine, batch.n_data)?;
         pass::fetch_block(batch.x, batch.y, batch.rows, 0);
@@ -203,7 +203,7 @@ impl Inference {
         model: &DeepGp,
         factors: &[Vec<Factor>],
         batch: Batch<'_>,
-        ws: &mut Workspace,
+        ws: &mut StepWorkspace,
     ) -> Result<EnergyGradient> {
         ws.check(model, factors, batch)?;
         joint::sep_energy(self, model, factors, batch, ws)

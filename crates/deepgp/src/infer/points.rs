@@ -7,9 +7,9 @@
 //! ADF's log evidence is Σ log Z_n along the way, so its energy is −N/(αB) Σ log Z_n.
 
 use super::damping::{Room, damped};
-use super::{Batch, Engine, Event, Inference, State, Step, Workspace, energy, floor_events, site};
+use super::{Batch, Engine, Event, Inference, State, Step, StepWorkspace, energy, floor_events, site};
 use crate::error::Result;
-use crate::gauss::{Factor, Moments};
+use crate::gauss::{Factor, FullGaussian};
 use crate::layer::Inputs;
 use crate::network::DeepGp;
 use deepgp_numerics::linalg::Mat;
@@ -19,7 +19,7 @@ pub(super) fn step(
     model: &DeepGp,
     state: &mut State,
     batch: Batch<'_>,
-    ws: &mut Workspace,
+    ws: &mut StepWorkspace,
 ) -> Result<Step> {
     let settings = inference.settings;
     ws.context.refill(model, settings.jitter)?;
@@ -82,7 +82,7 @@ fn cavity_of(
     state: &State,
     point: Option<usize>,
     alpha: f64,
-    cavity: &mut [Vec<Moments>],
+    cavity: &mut [Vec<FullGaussian>],
 ) -> std::result::Result<(), (usize, usize)> {
     for (l, (factors, cavity)) in state.factors().iter().zip(cavity).enumerate() {
         for (d, (factor, q)) in factors.iter().zip(cavity).enumerate() {

@@ -6,7 +6,7 @@
 //! Reference: Bui et al. (2015), section 3, with (Λ_n, η_n) from [`super::site`].
 
 use super::damping::{admitted, damped};
-use super::{Batch, Event, Inference, Settings, Site, State, Step, Workspace, energy, floor_events, site};
+use super::{Batch, Event, Inference, InferenceSettings, Site, State, Step, StepWorkspace, energy, floor_events, site};
 use crate::error::Result;
 use crate::gauss::Factor;
 use crate::layer::Wanted;
@@ -19,9 +19,9 @@ pub(super) fn step(
     model: &DeepGp,
     state: &mut State,
     batch: Batch<'_>,
-    ws: &mut Workspace,
+    ws: &mut StepWorkspace,
 ) -> Result<Step> {
-    let Settings { alpha, jitter, .. } = inference.settings;
+    let InferenceSettings { alpha, jitter, .. } = inference.settings;
     let (n_data, weight) = (batch.n_data as f64, batch.weight(alpha));
     let phi = state.log_partition(&mut ws.root)?;
     let passes = match kind {
@@ -51,7 +51,7 @@ pub(super) fn step(
 }
 
 /// Moves the factors towards the batch's sites, as far as definiteness allows. `whole` is N/α.
-fn commit(state: &mut State, whole: f64, ws: &mut Workspace, events: &mut Vec<Event>) {
+fn commit(state: &mut State, whole: f64, ws: &mut StepWorkspace, events: &mut Vec<Event>) {
     let rho = state.damping.current();
     for (l, sites) in ws.sites.iter().enumerate() {
         for (d, site) in sites.iter().enumerate() {
@@ -74,7 +74,7 @@ fn commit(state: &mut State, whole: f64, ws: &mut Workspace, events: &mut Vec<Ev
 }
 
 /// The summed first-order sites of the whole batch, from sums over its points.
-fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace) {
+fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut StepWorkspace) {
     ws.site_counts.iter_mut().flatten().for_each(|n| *n = batch.rows.len());
     ws.visit_batch(model, alpha, Wanted::Sites, batch);
     for (back, sites) in ws.backs.iter_mut().zip(&mut ws.sites) {
@@ -85,7 +85,7 @@ fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Work
 }
 
 /// The summed exact sites of the batch, from each point's own sums.
-fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut Workspace, events: &mut Vec<Event>) {
+fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut StepWorkspace, events: &mut Vec<Event>) {
     ws.site_counts.iter_mut().flatten().for_each(|n| *n = 0);
     ws.sites.iter_mut().flatten().for_each(Factor::clear);
     ws.phi.iter_mut().for_each(Mat::fill_zero);

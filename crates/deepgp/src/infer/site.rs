@@ -9,7 +9,7 @@
 //! ```
 
 use crate::error::Result;
-use crate::gauss::{Factor, Moments};
+use crate::gauss::{Factor, FullGaussian};
 use crate::layer::ProjectionBack;
 use deepgp_numerics::linalg::product::Part;
 use deepgp_numerics::linalg::transpose::symmetrise;
@@ -30,7 +30,7 @@ pub fn first_order(back: &mut ProjectionBack, d: usize, site: &mut Factor) {
 ///
 /// # Errors
 /// [`crate::Error::NotPositiveDefinite`] if the tilted covariance is not a covariance.
-pub fn exact(cavity: &Moments, p: &Mat, g: &[f64]) -> Result<Factor> {
+pub fn exact(cavity: &FullGaussian, p: &Mat, g: &[f64]) -> Result<Factor> {
     let (c, c_inv) = (&cavity.precision.l(), cavity.precision.l_inv());
     let m = g.len();
     let (mut half, mut x) = (Mat::default(), Mat::default());

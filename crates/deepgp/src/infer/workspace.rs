@@ -2,10 +2,10 @@
 
 use super::{Batch, Event, Step, damping};
 use crate::error::{Error, Result};
-use crate::gauss::{self, Factor, Moments};
+use crate::gauss::{self, Factor, FullGaussian};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack, Wanted};
 use crate::network::{DeepGp, Gradient};
-use crate::pass::{self, Pass, Sums};
+use crate::pass::{Pass, PassWorkspace, Sums};
 use deepgp_numerics::linalg::{Jitter, Mat};
 use deepgp_numerics::pool::{each, lent, try_each};
 
@@ -14,14 +14,14 @@ const FEW: usize = 2;
 
 /// Working memory of steps; made once for a network and used again and again.
 #[derive(Debug)]
-pub struct Workspace {
+pub struct StepWorkspace {
     pub(super) context: Context,
-    pub(super) cavity: Vec<Vec<Moments>>,
+    pub(super) cavity: Vec<Vec<FullGaussian>>,
     /// Whether the cavities of the first layer are factored but not inverted.
     is_factored: bool,
     pub(super) projections: Vec<Projection>,
     pub(super) backs: Vec<ProjectionBack>,
-    pub(super) pass: pass::Workspace,
+    pub(super) pass: PassWorkspace,
     pub(super) sums: Sums,
     /// Sums of a single point.
     pub(super) own: Sums,
@@ -41,7 +41,7 @@ pub struct Workspace {
     free: Vec<f64>,
 }
 
-impl Workspace {
+impl StepWorkspace {
     /// Memory for steps on `model` by the caller's thread alone.
     pub fn new(model: &DeepGp) -> Self {
         Self::with_threads(model, 1)
@@ -53,11 +53,11 @@ impl Workspace {
         let sites = |layer: &Layer| vec![Factor::zeros(layer.n_inducing()); layer.dim_out];
         Self {
             context: Context::default(),
-            cavity: layers.iter().map(|l| vec![Moments::default(); l.dim_out]).collect(),
+            cavity: layers.iter().map(|l| vec![FullGaussian::default(); l.dim_out]).collect(),
             is_factored: false,
             projections: vec![Projection::default(); layers.len()],
             backs: vec![ProjectionBack::default(); layers.len()],
-            pass: pass::Workspace::new(model, threads),
+            pass: PassWorkspace::new(model, threads),
             sums: Sums::zeros(model),
             own: Sums::zeros(model),
             phi: layers.iter().map(|l| Mat::zeros(l.n_inducing(), l.n_inducing())).collect(),
@@ -106,7 +106,7 @@ impl Workspace {
     }
 
     /// All that passes of `n_points` need: `context` for the model, `cavity` and `projections` of prior × factorˢ, for anything or for
-    /// first-order sites by [`Workspace::visit_batch`] alone. For these the layers above the first do without the covariances of their
+    /// first-order sites by [`StepWorkspace::visit_batch`] alone. For these the layers above the first do without the covariances of their
     /// cavities, and where points are few the first does so too.
     pub(super) fn prepare(
         &mut self,
@@ -251,14 +251,15 @@ impl Context {
     }
 
     /// The projections of every layer for the given Gaussians.
-    pub(crate) fn project(&self, q: &[Vec<Moments>]) -> Vec<Projection> {
-        let one = |(l, (inducing, q)): (usize, (&Inducing, &Vec<Moments>))| Projection::new(inducing, Inputs::of(l), q);
+    pub(crate) fn project(&self, q: &[Vec<FullGaussian>]) -> Vec<Projection> {
+        let one =
+            |(l, (inducing, q)): (usize, (&Inducing, &Vec<FullGaussian>))| Projection::new(inducing, Inputs::of(l), q);
         self.inducing.iter().zip(q).enumerate().map(one).collect()
     }
 }
 
 /// Moments of prior × factorˢ for every layer and output.
-pub(crate) fn all_moments(factors: &[Vec<Factor>], share: f64) -> Result<Vec<Vec<Moments>>> {
+pub(crate) fn all_moments(factors: &[Vec<Factor>], share: f64) -> Result<Vec<Vec<FullGaussian>>> {
     let one = |(d, f): (usize, &Factor)| f.moments(share).map_err(|e| e.in_output(d));
     let layer = |(l, f): (usize, &Vec<Factor>)| {
         f.iter().enumerate().map(one).collect::<Result<Vec<_>>>().map_err(|e| e.in_layer(l))

@@ -114,7 +114,7 @@ pub struct Psi {
     /// Working numbers of a pair of atoms.
     pub(crate) joint: Vec<atoms::Joint>,
     /// Working matrices of the quadrature.
-    pub(crate) work: quadrature::Workspace,
+    pub(crate) work: quadrature::Scratch,
 }
 
 impl Psi {

@@ -53,7 +53,7 @@ pub(crate) struct Nodes {
 
 /// Working matrices of one point: h (J × D), k(h, Z) (J × M) and their adjoints.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Workspace {
+pub(crate) struct Scratch {
     h: Mat,
     k: Mat,
     h_bar: Mat,
@@ -115,7 +115,7 @@ pub(super) fn prepare(z: &Mat, tables: &mut PsiTables) {
 }
 
 /// Places the nodes at h_j = m + √v ∘ x_j and evaluates k(h_j, z_i).
-fn evaluate(law: &impl Law, tables: &PsiTables, mean: &[f64], std: impl Fn(usize) -> f64, work: &mut Workspace) {
+fn evaluate(law: &impl Law, tables: &PsiTables, mean: &[f64], std: impl Fn(usize) -> f64, work: &mut Scratch) {
     let x = &tables.nodes.x;
     work.h.reset(x.rows(), x.cols());
     for q in 0..x.cols() {

@@ -6,7 +6,7 @@
 //! on the whitened scale of N(μ, S), where nothing is amplified however close to singular K_zz is.
 
 use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR, Wanted};
-use crate::gauss::Moments;
+use crate::gauss::FullGaussian;
 use crate::kernel::Law;
 use deepgp_numerics::linalg::product::{Left, Part, negative_product, product};
 use deepgp_numerics::linalg::transpose::transpose_into;
@@ -67,7 +67,7 @@ impl KnownTape {
         layer: &Layer,
         inducing: &Inducing,
         projection: &Projection,
-        q: &[Moments],
+        q: &[FullGaussian],
         x: &Mat,
     ) {
         assert_eq!(q.len(), layer.dim_out, "a Gaussian for every output");

@@ -6,7 +6,7 @@
 //! N(μ, S) is the cavity in training and the posterior in prediction: both come here.
 
 use super::{Inducing, Inputs, LayerSums, Second, Wanted};
-use crate::gauss::{Moments, MomentsBar};
+use crate::gauss::{FullGaussian, FullGaussianBar};
 use crate::kernel::row_len;
 use deepgp_numerics::linalg::product::{Left, Part, halve_lower, product};
 use deepgp_numerics::linalg::transpose::{add_transpose_into, mirror};
@@ -35,7 +35,7 @@ pub struct Projection {
 #[derive(Debug, Clone, Default)]
 pub struct ProjectionBack {
     /// ∂F/∂(μ, S) per output.
-    pub bars: Vec<MomentsBar>,
+    pub bars: Vec<FullGaussianBar>,
     /// Σ P per output, P = g gᵀ − 2G with g = ∂log Z/∂μ and G = ∂log Z/∂S of a point.
     pub curvature: Vec<Mat>,
     /// Σ P μ, one row of M per output.
@@ -66,7 +66,7 @@ impl ProjectionBack {
 impl Projection {
     /// Projects one Gaussian per output, for inputs of the given kind; those that may be random may also be known, as where a
     /// prediction draws them. Cost: O(M³) per output.
-    pub fn new(inducing: &Inducing, inputs: Inputs, q: &[Moments]) -> Self {
+    pub fn new(inducing: &Inducing, inputs: Inputs, q: &[FullGaussian]) -> Self {
         let mut out = Self::default();
         out.refill(inducing, inputs, q);
         out
@@ -79,7 +79,7 @@ impl Projection {
     /// ```text
     /// A = Eᵀ (C_q⁻¹ s η)        C = EᵀE − K⁻¹
     /// ```
-    pub fn refill(&mut self, inducing: &Inducing, inputs: Inputs, q: &[Moments]) {
+    pub fn refill(&mut self, inducing: &Inducing, inputs: Inputs, q: &[FullGaussian]) {
         self.refill_means(q);
         self.excess.resize_with(q.len(), Mat::default);
         for (q, excess) in q.iter().zip(&mut self.excess) {
@@ -93,7 +93,7 @@ impl Projection {
 
     /// The same without S − I, for a caller that propagates with the precisions' factors instead
     /// ([`super::KnownTape::forward_solving`], [`Projection::adjoint_solving`]).
-    pub(crate) fn refill_factored(&mut self, inducing: &Inducing, inputs: Inputs, q: &[Moments]) {
+    pub(crate) fn refill_factored(&mut self, inducing: &Inducing, inputs: Inputs, q: &[FullGaussian]) {
         self.refill_means(q);
         self.excess.clear();
         if inputs == Inputs::Random {
@@ -101,12 +101,12 @@ impl Projection {
         }
     }
 
-    fn refill_means(&mut self, q: &[Moments]) {
+    fn refill_means(&mut self, q: &[FullGaussian]) {
         self.mean.reshape(q.len(), q.first().map_or(0, |q| q.mean.len()));
         q.iter().enumerate().for_each(|(d, q)| self.mean.row_mut(d).copy_from_slice(&q.mean));
     }
 
-    fn refill_random(&mut self, inducing: &Inducing, q: &[Moments]) {
+    fn refill_random(&mut self, inducing: &Inducing, q: &[FullGaussian]) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
         self.a.reshape(q.len(), m);
@@ -142,7 +142,7 @@ impl Projection {
     /// precision's factor. Of Σ P only the lower triangle has meaning.
     pub(crate) fn adjoint_solving(
         &self,
-        q: Option<&[Moments]>,
+        q: Option<&[FullGaussian]>,
         inducing: &Inducing,
         sums: &mut LayerSums,
         back: &mut ProjectionBack,
@@ -150,7 +150,7 @@ impl Projection {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
         let ProjectionBack { bars, curvature, pull, phi, half } = back;
-        bars.resize_with(self.mean.rows(), MomentsBar::default);
+        bars.resize_with(self.mean.rows(), FullGaussianBar::default);
         curvature.resize_with(self.mean.rows(), Mat::default);
         pull.reshape(self.mean.rows(), m);
         phi.reshape(m, m);

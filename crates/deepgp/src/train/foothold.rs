@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::init::{Architecture, network};
     use crate::likelihood::{Gaussian, Likelihood};
-    use crate::train::{Fitted, Settings};
+    use crate::train::{Fitted, TrainSettings};
     use deepgp_numerics::linalg::Mat;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -75,7 +75,7 @@ mod tests {
         let shape = Architecture { hidden: vec![1], n_inducing: 5, ..Architecture::default() };
         let likelihood = Likelihood::Gaussian(Gaussian::isotropic(1, 0.05));
         let (net, _) = network(&x, likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(1)).expect("a network");
-        let settings = Settings { iterations: SETTLED + 2 * EVERY, batch_size: 10, ..Settings::default() };
+        let settings = TrainSettings { iterations: SETTLED + 2 * EVERY, batch_size: 10, ..TrainSettings::default() };
         let mut trainer = Trainer::new(net, &x, &y, settings).expect("a trainer");
         trainer.run(&mut ());
         let (energy, spread) = (trainer.mean_energy.expect("steps"), trainer.state.damping.spread());

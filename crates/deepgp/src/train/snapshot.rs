@@ -1,10 +1,10 @@
 //! A run as a value: everything that its future depends on but the data, so that it can be stored and resumed.
 
 use super::foothold::Foothold;
-use super::{Fitted, MAX_EVENTS, Settings, Trainer, entries_of};
+use super::{Fitted, MAX_EVENTS, TrainSettings, Trainer, entries_of};
 use crate::batches::Batches;
 use crate::error::{Error, Result, expect_size};
-use crate::infer::{Event, State, Workspace};
+use crate::infer::{Event, State, StepWorkspace};
 use crate::network::DeepGp;
 use crate::param::Parameters;
 use deepgp_numerics::linalg::Mat;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// the course.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    settings: Settings,
+    settings: TrainSettings,
     data: Fingerprint,
     model: DeepGp,
     state: State,
@@ -38,7 +38,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Settings of the run.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &TrainSettings {
         &self.settings
     }
 
@@ -49,7 +49,11 @@ impl Snapshot {
 
     /// The network and factors at that moment, copied.
     pub fn fitted(&self) -> Fitted {
-        Fitted { model: self.model.clone(), factors: self.state.factors().to_vec(), inference: self.settings.inference }
+        Fitted {
+            network: self.model.clone(),
+            factors: self.state.factors().to_vec(),
+            inference: self.settings.inference,
+        }
     }
 
     /// The data that the run began with.
@@ -130,7 +134,7 @@ impl<'a> Trainer<'a> {
         Ok(Self {
             fixed: entries_of(&model, &settings.fixed)?,
             batches: Batches::new(x.rows(), settings.batch_size, settings.seed),
-            ws: Workspace::with_threads(&model, settings.threads),
+            ws: StepWorkspace::with_threads(&model, settings.threads),
             x,
             y,
             data,

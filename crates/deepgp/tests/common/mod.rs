@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use deepgp::gauss::Factor;
-use deepgp::infer::{Engine, Inference, Settings, Site};
+use deepgp::infer::{Engine, Inference, InferenceSettings, Site};
 use deepgp::kernel::{Eq, Kernel};
 use deepgp::layer::{Layer, Mean};
 use deepgp::likelihood::{Gaussian, Likelihood};
@@ -114,7 +114,7 @@ pub fn gaussian(dim_out: usize, noise_var: f64) -> Likelihood {
 
 /// A checked engine.
 pub fn inference(engine: Engine, alpha: f64, damping: f64, jitter: f64) -> Inference {
-    Inference::new(Settings { engine, alpha, damping, jitter: Jitter::Relative(jitter) }).expect("settings")
+    Inference::new(InferenceSettings { engine, alpha, damping, jitter: Jitter::Relative(jitter) }).expect("settings")
 }
 
 /// The factors that say nothing.

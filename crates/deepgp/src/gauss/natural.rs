@@ -72,8 +72,8 @@ impl Factor {
     ///
     /// # Errors
     /// [`crate::Error::NotPositiveDefinite`] if I + s Λ is not.
-    pub fn moments(&self, share: f64) -> Result<Moments> {
-        let mut out = Moments::default();
+    pub fn moments(&self, share: f64) -> Result<FullGaussian> {
+        let mut out = FullGaussian::default();
         out.refill(self, share)?;
         Ok(out)
     }
@@ -89,7 +89,7 @@ pub struct PivotScratch {
 
 /// Mean, precision and log partition of a Gaussian over whitened inducing outputs; kept and refilled from step to step.
 #[derive(Debug, Clone, Default)]
-pub struct Moments {
+pub struct FullGaussian {
     /// μ, M numbers.
     pub mean: Vec<f64>,
     /// P = S⁻¹ = C Cᵀ, factored.
@@ -102,7 +102,7 @@ pub struct Moments {
 
 /// ∂F/∂μ, ∂F/∂S (symmetric) and ∂F/∂φ.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct MomentsBar {
+pub struct FullGaussianBar {
     /// With respect to the mean.
     pub mean: Vec<f64>,
     /// With respect to the covariance.
@@ -111,7 +111,7 @@ pub struct MomentsBar {
     pub log_partition: f64,
 }
 
-impl Moments {
+impl FullGaussian {
     /// [`Factor::moments`] into existing memory; after an error the contents are not to be used.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl Moments {
     /// P̄ = −S S̄ S − ½ (S μ̄ μᵀ + μ μ̄ᵀ S) − ½ φ̄ (S + μ μᵀ),    Λ̄ = s P̄
     /// η̄ = s (S μ̄ + φ̄ μ)
     /// ```
-    pub fn adjoint(&self, share: f64, bar: &MomentsBar) -> Factor {
+    pub fn adjoint(&self, share: f64, bar: &FullGaussianBar) -> Factor {
         let (m, cov) = (self.mean.len(), self.cov());
         let (mut half, mut sandwich) = (Mat::default(), Mat::default());
         mul(&mut half, &cov, Op::Id, &bar.cov, Op::Id);
