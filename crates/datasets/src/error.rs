@@ -1,6 +1,6 @@
 //! What can go wrong with data sets, with what to do about it.
 
-use crate::registry::{Home, Set};
+use crate::set::{Home, Set};
 use std::path::PathBuf;
 
 /// Result of every operation of this crate that can fail.

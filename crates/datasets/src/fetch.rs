@@ -1,10 +1,11 @@
 //! Downloads a set from its public home into the store.
 
+use crate::dataset::Dataset;
 use crate::download::{Download, Patience, agent};
 use crate::error::{Error, Result};
 use crate::recipe::{Downloaded, Wanted, assemble, wanted};
-use crate::registry::Set;
-use crate::store::{Dataset, Store};
+use crate::set::Set;
+use crate::store::Store;
 use crate::write::make_folder;
 use std::path::Path;
 

@@ -1,8 +1,9 @@
 //! Takes sets from a folder that somebody has already.
 
+use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::registry::Set;
-use crate::store::{Dataset, Store, has_table, read_folder, recognise};
+use crate::set::Set;
+use crate::store::{Store, has_table, read_folder, recognise};
 use std::path::{Path, PathBuf};
 
 /// What there is to import in a folder.

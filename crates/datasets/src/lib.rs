@@ -20,6 +20,7 @@
 
 pub mod builtin;
 mod checksum;
+mod dataset;
 #[cfg(feature = "fetch")]
 mod download;
 mod error;
@@ -30,18 +31,20 @@ mod mt19937;
 #[cfg(feature = "fetch")]
 mod recipe;
 mod registry;
+mod set;
 mod sets;
 mod splits;
 mod store;
 mod write;
 
 pub use checksum::{splits_sha256, values_sha256};
+pub use dataset::Dataset;
 #[cfg(feature = "fetch")]
 pub use download::Patience;
 pub use error::{Error, Result};
 #[cfg(feature = "fetch")]
 pub use fetch::{FetchOptions, MIRROR_VARIABLE, PUBLIC_BASE, Progress};
 pub use import::Found;
-pub use registry::{Columns, Home, Set, SplitRule, Task};
+pub use set::{Columns, Home, Set, SplitRule, Task};
 pub use splits::{n_training_rows, standard_splits};
-pub use store::{Dataset, Store};
+pub use store::Store;

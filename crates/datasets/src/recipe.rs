@@ -1,9 +1,10 @@
 //! How the files of a public home become a set.
 
+use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::registry::{Columns, Home, Set};
+use crate::set::{Columns, Home, Set};
 use crate::splits::standard_splits;
-use crate::store::{Dataset, checked, checked_splits};
+use crate::store::{checked, checked_splits};
 use deepgp_data::{Cell, ReadOptions, Reader, Source, Table};
 use deepgp_numerics::linalg::Mat;
 use flate2::read::MultiGzDecoder;

@@ -4,7 +4,7 @@
 //! Hernández-Lobato & Adams were taken from their published index files. The values of creep come from the only copy that
 //! was found, and are compared with nothing.
 
-use crate::registry::{Columns, Home, Set, SplitRule, Task};
+use crate::set::{Columns, Home, Set, SplitRule, Task};
 
 const CC_BY: &str = "CC BY 4.0 as listed by UCI";
 const CC0: &str = "CC0";

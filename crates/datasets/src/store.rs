@@ -1,8 +1,9 @@
 //! The folder that data sets are kept in: `NAME/data.csv` or `data.csv.gz`, and `NAME/splits.csv` where no rule makes them.
 
 use crate::checksum::{splits_sha256, values_sha256};
+use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::registry::{Set, SplitRule};
+use crate::set::{Set, SplitRule};
 use crate::splits::standard_splits;
 use crate::write;
 use deepgp_data::{Table, read_splits};
@@ -14,23 +15,6 @@ use std::path::{Path, PathBuf};
 const TABLES: [&str; 2] = ["data.csv", "data.csv.gz"];
 /// The names that splits may have.
 const SPLITS: [&str; 2] = ["splits.csv", "splits.csv.gz"];
-
-/// A data set, checked.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Dataset {
-    /// Its name.
-    pub name: &'static str,
-    /// The features, a row per observation.
-    pub x: Mat,
-    /// The targets; classes are numbered from 0.
-    pub targets: Mat,
-    /// Names of the features.
-    pub feature_names: Vec<String>,
-    /// Names of the targets.
-    pub target_names: Vec<String>,
-    /// Test rows of each split, ascending; all other rows are for training.
-    pub splits: Vec<Vec<usize>>,
-}
 
 /// A folder of data sets.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Writes a set as the store keeps it: one header, one way to write a number, and files that are whole or not there.
 
+use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::registry::{Set, SplitRule};
-use crate::store::Dataset;
+use crate::set::{Set, SplitRule};
 use deepgp_io::{remove_leftovers, write_atomic};
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -42,6 +42,7 @@
 pub mod batches;
 pub mod closed;
 pub mod error;
+mod fitted;
 pub mod gauss;
 pub mod infer;
 pub mod init;
@@ -57,6 +58,7 @@ pub mod train;
 
 pub use deepgp_numerics::{self as numerics, Mat};
 pub use error::{Error, Result};
+pub use fitted::Fitted;
 pub use infer::{Engine, Event};
 pub use init::Architecture;
 pub use kernel::Kernel;
@@ -64,4 +66,4 @@ pub use layer::{Layer, Mean};
 pub use likelihood::Likelihood;
 pub use network::DeepGp;
 pub use predict::{Prediction, Predictor};
-pub use train::{Fitted, Observer, Outcome, Snapshot, Trainer};
+pub use train::{Observer, Outcome, Snapshot, Trainer};

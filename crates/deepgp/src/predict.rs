@@ -1,15 +1,16 @@
 //! Prediction: an immutable, precomputed network that maps inputs to moments, samples and densities.
 
-use crate::error::Result;
+use crate::error::{Error, Result, expect_size};
+use crate::fitted::Fitted;
 use crate::gauss::DiagGaussian;
 use crate::infer::{Context, Event, all_moments};
-use crate::layer::{KnownTape, Projection, RandomTape};
+use crate::layer::{BLOCK, ExactTape, Inputs, Projection};
 use crate::likelihood::Observation;
-use crate::pass::BLOCK;
-use crate::train::Fitted;
+use crate::pass::{Stack, Tapes};
 use deepgp_numerics::linalg::Mat;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
+use std::ops::Range;
 
 /// A trained network ready to predict. It never changes, so threads can share it.
 ///
@@ -18,6 +19,7 @@ use rand_distr::{Distribution, StandardNormal};
 #[derive(Debug)]
 pub struct Predictor {
     fitted: Fitted,
+    inputs: Inputs,
     context: Context,
     projections: Vec<Projection>,
 }
@@ -37,10 +39,23 @@ impl Predictor {
     /// # Errors
     /// As [`Fitted::check`], and [`crate::Error::NotPositiveDefinite`] if K_zz or I + Λ cannot be factored.
     pub fn new(fitted: Fitted) -> Result<Self> {
+        Self::with_inputs(fitted, Inputs::Exact)
+    }
+
+    /// The same for inputs that may have variances ([`Predictor::predict_gaussian`]). Exact ones are then predicted as Gaussian ones with
+    /// variances of 0, at a higher price.
+    ///
+    /// # Errors
+    /// As [`Predictor::new`].
+    pub fn for_gaussian_inputs(fitted: Fitted) -> Result<Self> {
+        Self::with_inputs(fitted, Inputs::Gaussian)
+    }
+
+    fn with_inputs(fitted: Fitted, inputs: Inputs) -> Result<Self> {
         fitted.check()?;
-        let context = Context::new(&fitted.network, fitted.inference.jitter)?;
-        let projections = context.project(&all_moments(&fitted.factors, 1.0)?);
-        Ok(Self { fitted, context, projections })
+        let context = Context::new(&fitted.network, inputs, fitted.inference.jitter)?;
+        let projections = context.project(inputs, &all_moments(&fitted.factors, 1.0)?);
+        Ok(Self { fitted, inputs, context, projections })
     }
 
     /// What was met in the precomputation: a K_zz that needed more jitter than was configured.
@@ -62,9 +77,36 @@ impl Predictor {
     /// # Errors
     /// [`crate::Error::Empty`], [`crate::Error::Shape`] or [`crate::Error::NotFinite`] for `x`.
     pub fn predict(&self, x: &Mat) -> Result<Prediction> {
+        self.predict_with(x, None)
+    }
+
+    /// Moments of f and y where the inputs themselves are uncertain: row n is N(mean_n, diag var_n). Only for a predictor that was made by
+    /// [`Predictor::for_gaussian_inputs`].
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`]; [`crate::Error::Shape`] if there is not a variance for every input, [`crate::Error::Parameter`] for one
+    /// that is negative or not finite, and for a predictor of exact inputs.
+    pub fn predict_gaussian(&self, x: &DiagGaussian) -> Result<Prediction> {
+        let refused =
+            |name, entry, value, requirement| Error::Parameter { name, layer: None, entry, value, requirement };
+        if self.inputs == Inputs::Exact {
+            let requirement = "this predictor takes exact inputs only; make one for Gaussian inputs";
+            return Err(refused("variances of the inputs", None, 0.0, requirement));
+        }
+        expect_size("rows of the inputs' variances", x.mean.rows(), x.var.rows())?;
+        expect_size("columns of the inputs' variances", x.mean.cols(), x.var.cols())?;
+        let vars = x.var.as_slice();
+        if let Some(i) = vars.iter().position(|v| !(*v >= 0.0 && v.is_finite())) {
+            return Err(refused("variances of the inputs", Some(i), vars[i], "they must be finite and not negative"));
+        }
+        self.predict_with(&x.mean, Some(&x.var))
+    }
+
+    fn predict_with(&self, x: &Mat, x_var: Option<&Mat>) -> Result<Prediction> {
+        self.fitted.network.check_inputs(x)?;
         let d_out = self.fitted.network.dim_out();
         let (mut f, mut y) = (DiagGaussian::zeros(x.rows(), d_out), DiagGaussian::zeros(x.rows(), d_out));
-        self.propagate(x, |n, mean, var| {
+        self.for_latents(x, x_var, |n, mean, var| {
             f.set_point(n, mean, var);
             self.fitted.network.likelihood().observe(mean, var, y.mean.row_mut(n), y.var.row_mut(n));
         })?;
@@ -78,7 +120,11 @@ impl Predictor {
     pub fn layers(&self, x: &Mat) -> Result<Vec<DiagGaussian>> {
         let layers = self.fitted.network.layers();
         let mut all: Vec<DiagGaussian> = layers.iter().map(|l| DiagGaussian::zeros(x.rows(), l.dim_out)).collect();
-        self.walk(x, |l, n, mean, var| all[l].set_point(n, mean, var))?;
+        self.forward(x, None, |tapes, rows| {
+            for (l, moments) in all.iter_mut().enumerate() {
+                moments.copy_points(rows.start, tapes.outputs(l), 0..rows.len());
+            }
+        })?;
         Ok(all)
     }
 
@@ -89,7 +135,7 @@ impl Predictor {
     pub fn log_density(&self, x: &Mat, y: &Mat) -> Result<Vec<f64>> {
         self.fitted.network.check_data(x, y)?;
         let mut out = vec![0.0; x.rows()];
-        self.propagate(x, |n, mean, var| {
+        self.for_latents(x, None, |n, mean, var| {
             out[n] = self.fitted.network.likelihood().log_density(mean, var, y.row(n));
         })?;
         Ok(out)
@@ -105,7 +151,7 @@ impl Predictor {
         self.fitted.network.check_inputs(x)?;
         let d_out = self.fitted.network.dim_out();
         let mut draws = vec![DiagGaussian::zeros(x.rows(), d_out); n_samples];
-        let (mut tape, mut block) = (KnownTape::default(), Mat::default());
+        let (mut tape, mut block) = (ExactTape::default(), Mat::default());
         let mut rows = Vec::new();
         for start in (0..x.rows()).step_by(BLOCK) {
             rows.clear();
@@ -118,14 +164,14 @@ impl Predictor {
                         break;
                     }
                     block.reset(rows.len(), layer.dim_out);
-                    let moments = tape.mean.as_slice().iter().zip(tape.var.as_slice());
+                    let moments = tape.out.mean.as_slice().iter().zip(tape.out.var.as_slice());
                     for (h, (mean, var)) in block.as_mut_slice().iter_mut().zip(moments) {
                         let noise: f64 = StandardNormal.sample(rng);
                         *h = mean + var.sqrt() * noise;
                     }
                 }
                 for (i, &n) in rows.iter().enumerate() {
-                    draw.set_point(n, tape.mean.row(i), tape.var.row(i));
+                    draw.set_point(n, tape.out.mean.row(i), tape.out.var.row(i));
                 }
             }
         }
@@ -186,44 +232,30 @@ impl Predictor {
     }
 
     /// Calls `visit` with row and moments of f.
-    fn propagate(&self, x: &Mat, mut visit: impl FnMut(usize, &[f64], &[f64])) -> Result<()> {
+    fn for_latents(&self, x: &Mat, x_var: Option<&Mat>, mut visit: impl FnMut(usize, &[f64], &[f64])) -> Result<()> {
         let last = self.fitted.network.layers().len() - 1;
-        self.walk(x, |l, n, mean, var| {
-            if l == last {
+        self.forward(x, x_var, |tapes, rows| {
+            for (g, n) in rows.enumerate() {
+                let (mean, var) = tapes.outputs(last).point(g);
                 visit(n, mean, var);
             }
         })
     }
 
-    /// Calls `visit` with layer, row and moments of that layer's output.
-    fn walk(&self, x: &Mat, mut visit: impl FnMut(usize, usize, &[f64], &[f64])) -> Result<()> {
-        self.fitted.network.check_inputs(x)?;
-        let (layers, inducing) = (self.fitted.network.layers(), self.context.inducing());
-        let (mut known, mut block, mut rows) = (KnownTape::default(), Mat::default(), Vec::new());
-        let group_size = RandomTape::group_size(&layers[1..]).min(x.rows());
-        let mut tapes: Vec<RandomTape> =
-            layers[1..].iter().map(|layer| RandomTape::forward_only(layer, group_size)).collect();
-        let mut hidden = DiagGaussian::zeros(group_size, layers[0].dim_out);
+    /// Takes all rows forward, a group at a time; `visit` reads what the layers have made of one, and which rows it is.
+    fn forward(&self, x: &Mat, x_var: Option<&Mat>, mut visit: impl FnMut(&Tapes, Range<usize>)) -> Result<()> {
+        let Self { fitted, inputs, context, projections } = self;
+        let network = &fitted.network;
+        network.check_inputs(x)?;
+        let stack = Stack { network, inducing: context.inducing(), projections, factored: None, inputs: *inputs };
+        let mut tapes = Tapes::forward_only(network, *inputs, x.rows());
+        let mut rows = Vec::new();
         for start in (0..x.rows()).step_by(BLOCK) {
             rows.clear();
             rows.extend(start..x.rows().min(start + BLOCK));
-            block.gather_rows(x, &rows);
-            known.forward(&layers[0], &inducing[0], &self.projections[0], &block);
-            for (group, rows) in rows.chunks(group_size).enumerate() {
-                for (g, &n) in rows.iter().enumerate() {
-                    let i = group * group_size + g;
-                    hidden.set_point(g, known.mean.row(i), known.var.row(i));
-                    visit(0, n, known.mean.row(i), known.var.row(i));
-                }
-                for t in 0..tapes.len() {
-                    let (below, rest) = tapes.split_at_mut(t);
-                    let input = below.last().map_or((&hidden.mean, &hidden.var), |b| (&b.mean, &b.var));
-                    rest[0].forward(&layers[t + 1], &inducing[t + 1], &self.projections[t + 1], input, rows.len());
-                    for (g, &n) in rows.iter().enumerate() {
-                        visit(t + 1, n, rest[0].mean.row(g), rest[0].var.row(g));
-                    }
-                }
-            }
+            stack.forward(&mut tapes, x, x_var, &rows, |tapes, points| {
+                visit(tapes, start + points.start..start + points.end);
+            });
         }
         Ok(())
     }

@@ -7,10 +7,12 @@ pub use snapshot::{Fingerprint, Snapshot};
 
 use crate::batches::Batches;
 use crate::error::{Error, Result};
+use crate::fitted::Fitted;
 use crate::gauss::Factor;
 use crate::infer::{Batch, Event, Inference, InferenceSettings, State, Step, StepWorkspace};
 use crate::network::DeepGp;
 use crate::param::Parameters;
+use crate::pass::Evaluate;
 use crate::predict::Predictor;
 use deepgp_numerics::linalg::{Mat, dot};
 use deepgp_numerics::optim::{Adam, Schedule};
@@ -152,30 +154,6 @@ pub struct Outcome {
     pub n_events: usize,
 }
 
-/// A trained network: hyperparameters and factors, all that prediction needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fitted {
-    /// The network; `model` in files.
-    #[serde(rename = "model")]
-    pub network: DeepGp,
-    /// (Λ, η) per layer and output.
-    pub factors: Vec<Vec<Factor>>,
-    /// Settings of the engine, among them the jitter that the factors were found with.
-    pub inference: InferenceSettings,
-}
-
-impl Fitted {
-    /// Checks that everything fits together, which nothing else guarantees of a trained network that came from a file.
-    ///
-    /// # Errors
-    /// As [`DeepGp::new`] for the network, [`DeepGp::check_factors`] for the factors, [`Inference::new`] for the settings.
-    pub fn check(&self) -> Result<Inference> {
-        self.network.check()?;
-        self.network.check_factors(&self.factors)?;
-        Inference::new(self.inference)
-    }
-}
-
 /// One training run over borrowed data.
 #[derive(Debug)]
 pub struct Trainer<'a> {
@@ -258,6 +236,12 @@ impl<'a> Trainer<'a> {
         self.state = State::new(factors, self.x.rows(), &self.inference)?;
         self.last_good = self.theta();
         Ok(self)
+    }
+
+    /// Has passes made elsewhere than on the threads of this process: by a device, or by many machines.
+    pub fn with_evaluator(mut self, evaluator: Box<dyn Evaluate>) -> Self {
+        self.ws = StepWorkspace::with_evaluator(&self.model, evaluator);
+        self
     }
 
     /// Adds an event of the time before training to the record.

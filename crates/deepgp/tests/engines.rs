@@ -397,7 +397,7 @@ fn shortened_and_refused(engine: Engine, room: f64, n_data: usize) -> (usize, us
     let mut start = no_factors(&model);
     (0..3).for_each(|i| start[0][0].precision[(i, i)] = room - 0.9);
     let mut state = State::new(start.clone(), n_data, &inference).expect("a state");
-    let batch = Batch { x: &x, y: &y, rows: &[0], n_data };
+    let batch = Batch { n_data, ..Batch::of(&x, &y, &[0]) };
     let step = inference.step(&model, &mut state, batch, &mut StepWorkspace::new(&model)).expect("a step");
     let (mut shortened, mut refused) = (0, 0);
     for event in &step.events {

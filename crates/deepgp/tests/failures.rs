@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Draw, chain, column, gaussian, no_factors};
+use deepgp::Fitted;
 use deepgp::infer::{Engine, Event, Inference, InferenceSettings, Site, State};
 use deepgp::init::{Architecture, network};
 use deepgp::kernel::{Eq, Kernel, Linear, Matern, Smoothness, SpectralMixture, Sum};
@@ -11,7 +12,7 @@ use deepgp::likelihood::{Gaussian, Likelihood, Probit, StudentT};
 use deepgp::network::DeepGp;
 use deepgp::param::{Domain, Parameters};
 use deepgp::predict::Predictor;
-use deepgp::train::{self, Fitted, Trainer, energy};
+use deepgp::train::{self, Trainer, energy};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::{Jitter, Mat};
 use deepgp_numerics::optim::Schedule;

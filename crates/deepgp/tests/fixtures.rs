@@ -3,16 +3,16 @@
 //! The fixtures are written for unwhitened factors q(u) ∝ N(u; 0, K) exp(−½ uᵀΘu + tᵀu). With u = L v these are
 //! Λ = LᵀΘL and η = Lᵀt; gradients that hold (Θ, t) fixed gain a term through L.
 
-use deepgp::gauss::{Factor, FullGaussian};
+use deepgp::Fitted;
+use deepgp::gauss::{DiagGaussian, Factor, FullGaussian};
 use deepgp::infer::{self, Batch, Inference, InferenceSettings, Root, energy, site};
 use deepgp::kernel::{Eq, Kernel, KernelGrad, Law, Psi};
-use deepgp::layer::{Inducing, Inputs, KnownTape, Layer, Mean, Projection, ProjectionBack, RandomTape, Wanted};
+use deepgp::layer::{ExactTape, GaussianTape, Inducing, Inputs, Layer, Mean, Projection, ProjectionBack, Wanted};
 use deepgp::likelihood::{Gaussian, Likelihood, Observation, Probit, TiltedBar};
 use deepgp::network::DeepGp;
 use deepgp::param::Parameters;
-use deepgp::pass::{Pass, PassWorkspace, Sums};
+use deepgp::pass::{Cores, Evaluate, Pass, Stack, Sums};
 use deepgp::predict::Predictor;
-use deepgp::train::Fitted;
 use deepgp_numerics::linalg::{Jitter, Mat, Op, mul, tri};
 use deepgp_oracle::{MonteCarlo, Tolerance, assert_all_close, assert_close};
 use rand::SeedableRng;
@@ -115,7 +115,7 @@ fn load(name: &str) -> Fixture {
         .layers()
         .iter()
         .enumerate()
-        .map(|(l, layer)| Inducing::new(layer, Inputs::of(l), jitter).expect("K_zz"))
+        .map(|(l, layer)| Inducing::new(layer, Inputs::of_layer(l, Inputs::Exact), jitter).expect("K_zz"))
         .collect();
     let factors = specs
         .iter()
@@ -149,7 +149,12 @@ impl Fixture {
     }
 
     fn projections(&self, q: &[Vec<FullGaussian>]) -> Vec<Projection> {
-        self.inducing.iter().zip(q).enumerate().map(|(l, (i, q))| Projection::new(i, Inputs::of(l), q)).collect()
+        self.inducing
+            .iter()
+            .zip(q)
+            .enumerate()
+            .map(|(l, (i, q))| Projection::new(i, Inputs::of_layer(l, Inputs::Exact), q))
+            .collect()
     }
 
     fn observation_noise(&self) -> f64 {
@@ -166,18 +171,18 @@ impl Fixture {
     /// Moments of every layer for every row, by hand through the tapes; noise included at the last layer as well.
     fn forward(&self, q: &[Vec<FullGaussian>], x: &Mat) -> (Vec<Mat>, Vec<Mat>) {
         let (layers, projections) = (self.model.layers(), self.projections(q));
-        let mut known = KnownTape::default();
-        known.forward(&layers[0], &self.inducing[0], &projections[0], x);
-        let (mut means, mut vars) = (vec![known.mean.clone()], vec![known.var.clone()]);
+        let mut first = ExactTape::default();
+        first.forward(&layers[0], &self.inducing[0], &projections[0], x);
+        let (mut means, mut vars) = (vec![first.out.mean.clone()], vec![first.out.var.clone()]);
         for l in 1..layers.len() {
-            let mut tape = RandomTape::new(&layers[l], 1);
+            let mut tape = GaussianTape::new(&layers[l], 1);
             let (mut mean, mut var) =
                 (Mat::zeros(x.rows(), layers[l].dim_out), Mat::zeros(x.rows(), layers[l].dim_out));
             for n in 0..x.rows() {
-                let input = (&means[l - 1].select_rows(&[n]), &vars[l - 1].select_rows(&[n]));
-                tape.forward(&layers[l], &self.inducing[l], &projections[l], input, 1);
-                mean.row_mut(n).copy_from_slice(tape.mean.row(0));
-                var.row_mut(n).copy_from_slice(tape.var.row(0));
+                let input = DiagGaussian { mean: means[l - 1].select_rows(&[n]), var: vars[l - 1].select_rows(&[n]) };
+                tape.forward(&layers[l], &self.inducing[l], &projections[l], &input, 1);
+                mean.row_mut(n).copy_from_slice(tape.out.mean.row(0));
+                var.row_mut(n).copy_from_slice(tape.out.var.row(0));
             }
             means.push(mean);
             vars.push(var);
@@ -303,7 +308,7 @@ fn log_partitions() {
 fn energy_and_its_gradient() {
     for_all(|name, f| {
         let rows: Vec<usize> = (0..f.x.rows()).collect();
-        let batch = Batch { x: &f.x, y: &f.y, rows: &rows, n_data: f.n_data };
+        let batch = Batch { n_data: f.n_data, ..Batch::of(&f.x, &f.y, &rows) };
         let mut ws = infer::StepWorkspace::new(&f.model);
         let found = f.inference.sep_energy(&f.model, &f.factors, batch, &mut ws).expect("energy");
         let log_z = f.output("log_Z_sep").as_f64().expect("log Z");
@@ -374,14 +379,18 @@ fn tilted_moments_of_single_points() {
     for_all(|name, f| {
         let cavity = f.cavity();
         let projections = f.projections(&cavity);
-        let pass =
-            |wanted| Pass { model: &f.model, inducing: &f.inducing, projections: &projections, alpha: f.alpha, wanted };
-        let mut ws = PassWorkspace::new(&f.model, 1);
+        let (network, inputs) = (&f.model, Inputs::Exact);
+        let stack = Stack { network, inducing: &f.inducing, projections: &projections, factored: None, inputs };
+        let pass = |wanted| Pass { stack, alpha: f.alpha, wanted };
+        let mut cores = Cores::new(network, inputs, 1);
+        let mut run = |wanted, rows: &[usize]| {
+            let mut sums = Sums::zeros(network, inputs);
+            cores.evaluate(&pass(wanted), Batch::of(&f.x, &f.y, rows), &mut sums).expect("cores do not fail");
+            sums
+        };
         for entry in f.output("ep").as_array().into_iter().flatten() {
             let point = entry["point"].as_u64().expect("point") as usize;
-            let (mut sums, mut for_sites) = (Sums::zeros(&f.model), Sums::zeros(&f.model));
-            pass(Wanted::Gradient).run(&f.x, &f.y, &[point], &mut ws, &mut sums);
-            pass(Wanted::Sites).run(&f.x, &f.y, &[point], &mut ws, &mut for_sites);
+            let (mut sums, mut for_sites) = (run(Wanted::Gradient, &[point]), run(Wanted::Sites, &[point]));
             for (l, inducing) in f.inducing.iter().enumerate() {
                 let (chol_l, l_inv) = (&inducing.chol.l(), inducing.chol.l_inv());
                 let mut back = ProjectionBack::default();

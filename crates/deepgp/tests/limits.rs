@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Draw, column, flat, gaussian, inference, no_factors, rows};
+use deepgp::Fitted;
 use deepgp::gauss::DiagGaussian;
 use deepgp::gauss::Factor;
 use deepgp::infer::StepWorkspace;
@@ -11,7 +12,6 @@ use deepgp::kernel::{Eq, Kernel, Law};
 use deepgp::layer::{Layer, Mean};
 use deepgp::network::DeepGp;
 use deepgp::predict::Predictor;
-use deepgp::train::Fitted;
 use deepgp_numerics::linalg::Mat;
 use deepgp_oracle::{MonteCarlo, Tolerance, assert_all_close, assert_close, normal_expectation};
 

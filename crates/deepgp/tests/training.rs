@@ -3,12 +3,13 @@
 mod common;
 
 use common::{Draw, engines, free, gaussian, inference, no_factors};
+use deepgp::Fitted;
 use deepgp::infer::{Engine, Event, InferenceSettings, Site};
 use deepgp::init::{Architecture, network};
 use deepgp::network::DeepGp;
 use deepgp::param::Parameters;
 use deepgp::predict::Predictor;
-use deepgp::train::{Fitted, Outcome, Progress, Termination, TrainSettings, Trainer};
+use deepgp::train::{Outcome, Progress, Termination, TrainSettings, Trainer};
 use deepgp_numerics::linalg::Mat;
 use deepgp_oracle::MonteCarlo;
 use std::ops::ControlFlow;

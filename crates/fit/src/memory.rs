@@ -2,7 +2,8 @@
 
 use crate::candidate::{Candidate, Design, Form};
 use crate::search::SearchSettings;
-use deepgp::train::{Fingerprint, Fitted};
+use deepgp::Fitted;
+use deepgp::train::Fingerprint;
 use deepgp::{Error, Result};
 use deepgp_task::Prepared;
 use serde::{Deserialize, Serialize};

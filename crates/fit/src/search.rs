@@ -5,7 +5,7 @@ use crate::folds::{Fold, folds};
 use crate::memory::Memory;
 use crate::stack::{best_alone, cautious, is_gain, log_densities, mix};
 use crate::trial::{Training, Trial, judge, train, train_again};
-use deepgp::train::Fitted;
+use deepgp::Fitted;
 use deepgp::{Error, Result};
 use deepgp_task::WarpKind;
 use deepgp_task::{Config, Judged, Member, Model, Prepared, Tried};

@@ -3,13 +3,14 @@
 use crate::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, PLAIN_ALPHA, rung_evaluations};
 use crate::folds::Fold;
 use crate::memory::{FoldResult, Memory};
+use deepgp::Fitted;
 use deepgp::closed::{exact, sparse};
 use deepgp::init::{KernelChoice, network, sample_rows, starting_stream};
 use deepgp::kernel::{Kernel, Linear};
 use deepgp::layer::{Layer, Mean};
 use deepgp::likelihood::{Gaussian, Likelihood};
 use deepgp::network::DeepGp;
-use deepgp::train::{Fitted, Progress, Termination, Trainer, energy};
+use deepgp::train::{Progress, Termination, Trainer, energy};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
 use deepgp_task::{Config, Member, Prepared, Tried, finite_mean, mix_log_densities};

@@ -2,12 +2,12 @@
 
 use crate::atomic::write_atomic;
 use crate::error::{FileError, FormatError};
+use crate::kind::Kind;
 use crate::read::{Floats, Node};
 use crate::tree::Tree;
 use crate::write::Writer;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -26,41 +26,6 @@ const PREFIX: u64 = 32;
 const SUFFIX: u64 = 4;
 /// Most bytes of JSON. In memory it may take some forty times as much, should its author be hostile.
 const MAX_JSON: u64 = 16 << 20;
-
-/// What a file holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// All that prediction needs; every number in it is finite.
-    Model,
-    /// A run that can be resumed.
-    Checkpoint,
-    /// A search for a model that can be taken up again.
-    Search,
-}
-
-impl Kind {
-    fn code(self) -> [u8; 4] {
-        match self {
-            Kind::Model => *b"MODL",
-            Kind::Checkpoint => *b"CKPT",
-            Kind::Search => *b"SRCH",
-        }
-    }
-
-    fn finite_only(self) -> bool {
-        self == Kind::Model
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kind::Model => "model file",
-            Kind::Checkpoint => "checkpoint of an unfinished run",
-            Kind::Search => "checkpoint of an unfinished search",
-        })
-    }
-}
 
 /// What every file's JSON holds.
 #[derive(Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! What can be wrong with a file, with what a user needs to act on it.
 
-use crate::container::Kind;
+use crate::kind::Kind;
 use std::path::PathBuf;
 
 /// What is wrong with the bytes of a file.

@@ -38,10 +38,12 @@
 mod atomic;
 mod container;
 mod error;
+mod kind;
 mod read;
 mod tree;
 mod write;
 
 pub use atomic::{remove_leftovers, write_atomic};
-pub use container::{FORMAT_VERSION, Kind, decode, encode, load, save, seal, unseal};
+pub use container::{FORMAT_VERSION, decode, encode, load, save, seal, unseal};
 pub use error::{FileError, FormatError};
+pub use kind::Kind;

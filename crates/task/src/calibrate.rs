@@ -65,7 +65,7 @@ impl Model {
     /// # Errors
     /// As [`Model::log_density`], and [`Error::Parameter`] for no samples.
     pub fn check_moments(&self, x: &Mat, y: &Mat, samples: usize, seed: u64) -> Result<Option<MomentCheck>> {
-        let is_deep = |fitted: &deepgp::train::Fitted| fitted.network.layers().len() > 1;
+        let is_deep = |fitted: &deepgp::Fitted| fitted.network.layers().len() > 1;
         if !self.members().any(|(_, member)| is_deep(member.fitted())) {
             return Ok(None);
         }

@@ -2,7 +2,8 @@
 
 use crate::record::Record;
 use crate::saved::{Preprocessing, check_parts, invalid};
-use deepgp::train::{Fitted, Snapshot};
+use deepgp::Fitted;
+use deepgp::train::Snapshot;
 use deepgp_io::{FileError, FormatError, Kind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

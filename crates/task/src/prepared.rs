@@ -5,8 +5,9 @@ use crate::indicators::Indicators;
 use crate::model::{Member, Model};
 use crate::standardise::Standardiser;
 use crate::warp::{Warp, WarpKind, warp_targets};
+use deepgp::Fitted;
 use deepgp::init::{network, starting_stream};
-use deepgp::train::{Fitted, Snapshot, Trainer};
+use deepgp::train::{Snapshot, Trainer};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
 

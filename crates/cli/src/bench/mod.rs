@@ -9,6 +9,7 @@ pub mod options;
 mod peers;
 mod report;
 pub mod report_options;
+mod sizes;
 mod speed;
 mod splits;
 mod study;

@@ -4,14 +4,16 @@
 //! A peer is a script that trains `--model dgp2` (one hidden layer of 2 units, 50 inducing points, batch 50) on the data set
 //! `boston` and prints one JSON line with `cpu_ms_per_iter` and, for 10,000 rows, `predict_10k_cpu_s`.
 
-use super::machine::median;
-use super::speed::{Sizes, time_as_peers};
+use super::machine::{cpu_seconds, median};
+use super::sizes::{Sizes, prediction_rate, run_for};
 use crate::args::Speed;
 use anyhow::{Context, Result, bail};
 use deepgp_experiments::Circumstances;
 use serde::{Deserialize, Serialize};
 use std::io::{Write, stdout};
+use std::ops::ControlFlow;
 use std::process::Command;
+use std::time::Instant;
 
 /// Our own setting: boston's shape and number of training rows.
 const BOSTON: Sizes<'static> = Sizes { rows: 455, inputs: 13, hidden: &[2], inducing: 50, batch: 50, threads: 1 };
@@ -101,4 +103,24 @@ fn run(script: &str, python: &str, steps: usize) -> Result<Printed> {
         bail!("{script} failed: {}", errors.lines().last().unwrap_or("it printed nothing"));
     };
     serde_json::from_str(line).with_context(|| format!("{script} printed something else than expected"))
+}
+
+/// Seconds of processor time a step over one run of so many seconds, which is how scripts of peers time theirs, and rows predicted per
+/// second; both on one thread.
+fn time_as_peers(sizes: Sizes<'_>, seconds: f64) -> Result<(f64, f64)> {
+    let (x, y) = sizes.data();
+    let mut trainer = sizes.trainer(&x, &y)?;
+    run_for(&mut trainer, 20);
+    let (mut steps, mut begun, mut cpu) = (0, None, 0.0);
+    trainer.run(&mut |_: &deepgp::train::Progress<'_>| {
+        let (started, before) = *begun.get_or_insert_with(|| (Instant::now(), cpu_seconds()));
+        let elapsed = started.elapsed().as_secs_f64();
+        if elapsed < seconds || steps == 0 {
+            steps += 1;
+            return ControlFlow::Continue(());
+        }
+        cpu = cpu_seconds().zip(before).map_or(elapsed, |(now, before)| now - before);
+        ControlFlow::Break(())
+    });
+    Ok((cpu / f64::from(steps), prediction_rate(&trainer, &x)?))
 }

@@ -1,17 +1,13 @@
 //! `deepgp bench speed`: time per step and prediction rate over a grid, beside the machine's own ceilings.
 
 use super::cost::Shape;
-use super::machine::{Ceilings, cpu_seconds, measure_ceilings, median, peak_megabytes, timed};
+use super::machine::{Ceilings, measure_ceilings, median, peak_megabytes};
+use super::sizes::{Sizes, prediction_rate, run_for};
 use crate::args::{Speed, widths};
 use anyhow::Result;
-use deepgp::init::{Architecture, MeanChoice, network};
-use deepgp::likelihood::{Gaussian, Likelihood};
-use deepgp::train::{TrainSettings, Trainer};
-use deepgp_datasets::builtin;
+use deepgp::train::Trainer;
 use deepgp_experiments::Circumstances;
 use deepgp_numerics::linalg::Mat;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Write, stdout};
@@ -90,17 +86,6 @@ pub fn speed(args: &Speed) -> Result<()> {
     Ok(())
 }
 
-/// What is timed: rows and columns of the data, the network, and how it is trained.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Sizes<'a> {
-    pub rows: usize,
-    pub inputs: usize,
-    pub hidden: &'a [usize],
-    pub inducing: usize,
-    pub batch: usize,
-    pub threads: usize,
-}
-
 /// All sizes asked for; those that differ in rows or threads alone together, to be timed by turns.
 fn grid<'a>(args: &'a Speed, networks: &'a [Vec<usize>]) -> Vec<Vec<Sizes<'a>>> {
     let mut grid = Vec::new();
@@ -124,46 +109,6 @@ fn count_steps(args: &Speed, networks: &[Vec<usize>], steps: usize) -> Result<()
         run_for(&mut sizes.trainer(&x, &y)?, steps);
     }
     Ok(())
-}
-
-impl Sizes<'_> {
-    /// Generated inputs and targets.
-    fn data(&self) -> (Mat, Mat) {
-        builtin::ripple(self.rows, self.inputs, 0.1, 1)
-    }
-
-    /// What the arithmetic of a step is counted by.
-    fn shape(&self) -> Shape {
-        let widths = [self.inputs].into_iter().chain(self.hidden.iter().copied()).chain([1]).collect();
-        Shape { widths, inducing: self.inducing.min(self.rows), batch: self.batch.min(self.rows) }
-    }
-
-    /// Seconds of a step at these ceilings of each of its threads.
-    fn ceiling(&self, ceilings: Ceilings) -> f64 {
-        let shape = self.shape();
-        let one_thread = shape.exponentials() * ceilings.exp_ns + shape.flops() / ceilings.gemm_gflops;
-        1e-9 * one_thread / self.threads.max(1) as f64
-    }
-
-    /// A run on these, from the start.
-    fn trainer<'a>(&self, x: &'a Mat, y: &'a Mat) -> Result<Trainer<'a>> {
-        let architecture = Architecture {
-            hidden: self.hidden.to_vec(),
-            n_inducing: self.inducing,
-            mean: MeanChoice::Zero,
-            ..Architecture::default()
-        };
-        let likelihood = Likelihood::Gaussian(Gaussian { noise_var: vec![0.1] });
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let (net, _) = network(x, likelihood, &architecture, &mut rng)?;
-        let settings = TrainSettings {
-            iterations: usize::MAX,
-            batch_size: self.batch,
-            threads: self.threads,
-            ..TrainSettings::default()
-        };
-        Ok(Trainer::new(net, x, y, settings)?)
-    }
 }
 
 /// Least seconds that steps are timed for between two measurements of the ceilings, for which a second thread has nothing to do: so long
@@ -224,41 +169,6 @@ fn measure(turns: &[Sizes<'_>], args: &Speed) -> Result<Vec<Record>> {
     timed.iter().map(|of_size| record(of_size, &timed[0], medians(of_size.sizes.threads))).collect()
 }
 
-/// Seconds of processor time a step over one run of so many seconds, which is how scripts of peers time theirs, and rows predicted per
-/// second; both on one thread.
-pub(super) fn time_as_peers(sizes: Sizes<'_>, seconds: f64) -> Result<(f64, f64)> {
-    let (x, y) = sizes.data();
-    let mut trainer = sizes.trainer(&x, &y)?;
-    run_for(&mut trainer, 20);
-    let (mut steps, mut begun, mut cpu) = (0, None, 0.0);
-    trainer.run(&mut |_: &deepgp::train::Progress<'_>| {
-        let (started, before) = *begun.get_or_insert_with(|| (Instant::now(), cpu_seconds()));
-        let elapsed = started.elapsed().as_secs_f64();
-        if elapsed < seconds || steps == 0 {
-            steps += 1;
-            return ControlFlow::Continue(());
-        }
-        cpu = cpu_seconds().zip(before).map_or(elapsed, |(now, before)| now - before);
-        ControlFlow::Break(())
-    });
-    Ok((cpu / f64::from(steps), prediction_rate(&trainer, &x)?))
-}
-
-/// Rows predicted per second, the median of a few thousand rows five times.
-fn prediction_rate(trainer: &Trainer<'_>, x: &Mat) -> Result<f64> {
-    let predictor = trainer.predictor()?;
-    let few: Vec<usize> = (0..4000).map(|i| i % x.rows()).collect();
-    let few = x.select_rows(&few);
-    let mut rates = Vec::new();
-    for _ in 0..5 {
-        let mut done = Ok(());
-        let seconds = timed(|| done = predictor.predict(&few).map(|_| ()));
-        done?;
-        rates.push(few.rows() as f64 / seconds);
-    }
-    Ok(median(rates.into_iter()))
-}
-
 /// The line of a size, beside the turns of the first.
 fn record(timed: &Timed<'_>, first: &Timed<'_>, ceilings: Ceilings) -> Result<Record> {
     let shape = timed.sizes.shape();
@@ -281,15 +191,6 @@ fn record(timed: &Timed<'_>, first: &Timed<'_>, ceilings: Ceilings) -> Result<Re
         ceilings,
         circumstances: Circumstances::here(),
     })
-}
-
-/// Trains for `steps` more steps.
-fn run_for(trainer: &mut Trainer<'_>, steps: usize) {
-    let mut left = steps;
-    trainer.run(&mut |_: &deepgp::train::Progress<'_>| {
-        left -= 1;
-        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
 }
 
 /// Seconds that `steps` more steps take, after one that is not counted; nor is what a run does at its end.

@@ -1,7 +1,7 @@
 //! Learns from training data which columns are numbers and which are categories, in one pass.
 
 use super::tally::{Tally, TargetTally, Verdict};
-use super::{Input, MAX_FEATURES, Schema};
+use super::{Input, MAX_FEATURES, Roles, Schema};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
@@ -9,29 +9,6 @@ use crate::read::{ReadOptions, Reader};
 use crate::source::Source;
 use crate::suggest;
 use std::collections::{HashMap, HashSet};
-
-/// Which columns serve for what.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Roles {
-    /// Columns to predict.
-    pub targets: Vec<String>,
-    /// Columns to predict from; `None` for all others.
-    pub inputs: Option<Vec<String>>,
-    /// Columns to leave alone.
-    pub exclude: Vec<String>,
-    /// Columns whose numbers are names, such as postal codes: categories in any case.
-    pub categories: Vec<String>,
-    /// Most levels that a category may have.
-    pub max_levels: usize,
-}
-
-impl Roles {
-    /// Predicts `targets` from all other columns; categories have at most 50 levels.
-    pub fn predict<S: Into<String>>(targets: impl IntoIterator<Item = S>) -> Self {
-        let targets = targets.into_iter().map(Into::into).collect();
-        Self { targets, inputs: None, exclude: Vec::new(), categories: Vec::new(), max_levels: 50 }
-    }
-}
 
 /// What training data taught.
 #[derive(Debug, Clone, PartialEq)]

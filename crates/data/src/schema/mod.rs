@@ -2,10 +2,12 @@
 
 mod encode;
 mod learn;
+mod roles;
 mod tally;
 
 pub use encode::{Batch, Encoder, Targets};
-pub use learn::{Learnt, Roles};
+pub use learn::Learnt;
+pub use roles::Roles;
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

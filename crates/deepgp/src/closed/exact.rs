@@ -11,12 +11,12 @@
 
 use super::{ClosedFit, all_but, maximise, parts};
 use crate::error::Result;
+use crate::fitted::Fitted;
 use crate::gauss::Factor;
 use crate::infer::InferenceSettings;
 use crate::kernel::{Law, PsiTables};
 use crate::layer::{Inducing, Inputs, Layer};
 use crate::network::{DeepGp, Gradient};
-use crate::train::Fitted;
 use deepgp_numerics::linalg::{Cholesky, Mat, Op, dot, mul};
 use deepgp_numerics::special::LN_2PI;
 
@@ -96,7 +96,7 @@ fn posterior(gp: DeepGp, y: &Mat) -> Result<Fitted> {
     let (layer, noise) = parts(&gp)?;
     let inference = InferenceSettings::default();
     let n = y.rows();
-    let l = Inducing::new(layer, Inputs::Known, inference.jitter)?.chol.l();
+    let l = Inducing::new(layer, Inputs::Exact, inference.jitter)?.chol.l();
     let mut gram = Mat::zeros(n, n);
     mul(&mut gram, &l, Op::T, &l, Op::Id);
     let factor = |d: usize, noise_var: f64| {

@@ -8,11 +8,11 @@ pub mod exact;
 pub mod sparse;
 
 use crate::error::{Error, Result};
+use crate::fitted::Fitted;
 use crate::layer::Layer;
 use crate::likelihood::{Gaussian, Likelihood};
 use crate::network::DeepGp;
 use crate::param::Parameters;
-use crate::train::Fitted;
 use deepgp_numerics::optim::minimise;
 
 /// The search for hyperparameters ends when a step gains less than this of log evidence.

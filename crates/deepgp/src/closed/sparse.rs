@@ -22,13 +22,13 @@
 
 use super::{ClosedFit, all_but, maximise, parts};
 use crate::error::{Error, Result};
+use crate::fitted::Fitted;
 use crate::gauss::{Factor, FullGaussian};
 use crate::infer::{InferenceSettings, LEAST_ALPHA};
 use crate::kernel::{Law, PsiSums};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer};
 use crate::network::{DeepGp, Gradient};
 use crate::param::Parameters;
-use crate::train::Fitted;
 use deepgp_numerics::linalg::product::{Left, Part, product};
 use deepgp_numerics::linalg::transpose::mirror;
 use deepgp_numerics::linalg::{Mat, axpy, dot};
@@ -201,7 +201,7 @@ fn log_excess(alpha: f64, x: f64) -> f64 {
 fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) -> Result<(Vec<Factor>, f64)> {
     let (layer, noise) = parts(gp)?;
     let Scratch { inducing, projected, first, .. } = scratch;
-    inducing.refill(layer, Inputs::Known, InferenceSettings::default().jitter)?;
+    inducing.refill(layer, Inputs::Exact, InferenceSettings::default().jitter)?;
     let m = layer.z.rows();
     if projected.len() != rows.blocks() {
         projected.resize_with(rayon::current_num_threads(), Projected::default);

@@ -1,6 +1,7 @@
 //! Independent normals of points: what flows between layers.
 
 use deepgp_numerics::Mat;
+use std::ops::Range;
 
 /// N(mean, diag var) of each of N points in D dimensions: inputs of a layer, its outputs, or the adjoints of both. Variances of 0 are
 /// inputs that are known exactly.
@@ -43,6 +44,15 @@ impl DiagGaussian {
     pub fn set_point(&mut self, n: usize, mean: &[f64], var: &[f64]) {
         self.mean.row_mut(n).copy_from_slice(mean);
         self.var.row_mut(n).copy_from_slice(var);
+    }
+
+    /// Sets the points from `first` on to those of another.
+    ///
+    /// # Panics
+    /// If there are not as many, here or there, or not in as many dimensions.
+    pub fn copy_points(&mut self, first: usize, from: &DiagGaussian, points: Range<usize>) {
+        self.mean.copy_rows(first, &from.mean, points.clone());
+        self.var.copy_rows(first, &from.var, points);
     }
 
     /// Takes the shape of as many points in so many dimensions, keeping its memory; what it holds then is unspecified.

@@ -14,14 +14,17 @@ pub mod energy;
 mod event;
 mod joint;
 mod points;
+mod root;
 mod sep;
 pub mod site;
 mod state;
 mod workspace;
 
+pub use crate::pass::Batch;
 pub use damping::Damping;
 pub use event::Event;
-pub use joint::{EnergyGradient, Root};
+pub use joint::EnergyGradient;
+pub use root::Root;
 pub use state::State;
 pub use workspace::StepWorkspace;
 pub(crate) use workspace::{Context, all_moments};
@@ -30,7 +33,7 @@ use crate::error::{Error, Result};
 use crate::gauss::Factor;
 use crate::network::DeepGp;
 use crate::pass;
-use deepgp_numerics::linalg::{Jitter, Mat};
+use deepgp_numerics::linalg::Jitter;
 use event::floor_events;
 use serde::{Deserialize, Serialize};
 
@@ -93,31 +96,6 @@ impl Default for InferenceSettings {
 
 /// The least power: the energy divides differences of log partitions by α.
 pub(crate) const LEAST_ALPHA: f64 = 1e-6;
-
-/// Rows of a data set.
-#[derive(Debug, Clone, Copy)]
-pub struct Batch<'a> {
-    /// All inputs, N × D_in.
-    pub x: &'a Mat,
-    /// All targets, N × D_out.
-    pub y: &'a Mat,
-    /// The rows that make up the batch.
-    pub rows: &'a [usize],
-    /// N, the size of the data set that the batch stands for; usually the number of rows of `x`.
-    pub n_data: usize,
-}
-
-impl<'a> Batch<'a> {
-    /// The given rows of a whole data set.
-    pub fn of(x: &'a Mat, y: &'a Mat, rows: &'a [usize]) -> Self {
-        Self { x, y, rows, n_data: x.rows() }
-    }
-
-    /// N/(αB), what the sum over the batch counts for.
-    fn weight(&self, alpha: f64) -> f64 {
-        self.n_data as f64 / (alpha * self.rows.len() as f64)
-    }
-}
 
 /// What one step saw.
 #[derive(Debug, Clone)]

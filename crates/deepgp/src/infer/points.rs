@@ -22,11 +22,11 @@ pub(super) fn step(
     ws: &mut StepWorkspace,
 ) -> Result<Step> {
     let settings = inference.settings;
-    ws.context.refill(model, settings.jitter)?;
+    let inputs = batch.inputs();
+    ws.context.refill(model, inputs, settings.jitter)?;
     let (alpha, per_point) = (settings.alpha, settings.engine == Engine::Ep);
     let rho = state.damping.current();
-    let before =
-        (state.factors().to_vec(), batch.rows.iter().map(|&n| state.points.get(n).cloned()).collect::<Vec<_>>());
+    let before = Before::of(state, batch.rows);
 
     let (mut events, mut batch_sum, mut used) = (Vec::new(), 0.0, 0_usize);
     let phi_before = state.log_partition(&mut ws.root)?;
@@ -39,9 +39,15 @@ pub(super) fn step(
             continue;
         }
         for (l, inducing) in ws.context.inducing.iter().enumerate() {
-            ws.projections[l].refill(inducing, Inputs::of(l), &ws.cavity[l]);
+            ws.projections[l].refill(inducing, Inputs::of_layer(l, inputs), &ws.cavity[l]);
         }
-        let log_z = ws.visit_point(model, alpha, batch, row);
+        let log_z = match ws.visit_point(model, alpha, batch, row) {
+            Ok(log_z) => log_z,
+            Err(error) => {
+                before.restore(state);
+                return Err(error);
+            }
+        };
         batch_sum += log_z + if per_point { energy::log_partition(&ws.cavity) - phi } else { 0.0 };
         used += 1;
         for (l, back) in ws.backs.iter().enumerate() {
@@ -66,14 +72,30 @@ pub(super) fn step(
     if step.is_finite() {
         step.events.extend(state.damping.observe(step.energy));
     } else {
-        state.set_factors(before.0);
-        for (&row, points) in batch.rows.iter().zip(before.1) {
-            if let Some(points) = points {
-                state.points[row] = points;
-            }
-        }
+        before.restore(state);
     }
     Ok(step)
+}
+
+/// What a step changes of a state, as it was before.
+struct Before {
+    factors: Vec<Vec<Factor>>,
+    /// EP only: rows, and the factors of their points.
+    points: Vec<(usize, Vec<Vec<Factor>>)>,
+}
+
+impl Before {
+    fn of(state: &State, rows: &[usize]) -> Self {
+        let point = |&row: &usize| Some((row, state.points.get(row)?.clone()));
+        Self { factors: state.factors().to_vec(), points: rows.iter().filter_map(point).collect() }
+    }
+
+    fn restore(self, state: &mut State) {
+        state.set_factors(self.factors);
+        for (row, factors) in self.points {
+            state.points[row] = factors;
+        }
+    }
 }
 
 /// Moments of the cavity: q less the point's share (EP) or q itself (ADF); `Err` names the layer and output where it

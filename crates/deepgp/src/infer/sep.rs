@@ -6,6 +6,7 @@
 //! Reference: Bui et al. (2015), section 3, with (Λ_n, η_n) from [`super::site`].
 
 use super::damping::{admitted, damped};
+use super::workspace::{CavityOf, Passes};
 use super::{Batch, Event, Inference, InferenceSettings, Site, State, Step, StepWorkspace, energy, floor_events, site};
 use crate::error::Result;
 use crate::gauss::Factor;
@@ -25,15 +26,16 @@ pub(super) fn step(
     let (n_data, weight) = (batch.n_data as f64, batch.weight(alpha));
     let phi = state.log_partition(&mut ws.root)?;
     let passes = match kind {
-        Site::FirstOrder => (batch.rows.len(), true),
-        Site::Exact => (1, false),
+        Site::FirstOrder => Passes { n_points: batch.n_batch, for_sites: true },
+        Site::Exact => Passes { n_points: 1, for_sites: false },
     };
-    ws.prepare((model, jitter), (state.factors(), 1.0 - alpha / n_data), passes)?;
+    let cavity_of = CavityOf { factors: state.factors(), share: 1.0 - alpha / n_data };
+    ws.prepare(model, jitter, cavity_of, passes)?;
 
     let mut events = Vec::new();
     match kind {
-        Site::FirstOrder => first_order_sites(model, alpha, batch, ws),
-        Site::Exact => exact_sites(model, alpha, batch, ws, &mut events),
+        Site::FirstOrder => first_order_sites(model, alpha, batch, ws)?,
+        Site::Exact => exact_sites(model, alpha, batch, ws, &mut events)?,
     }
     floor_events(&ws.sums, &mut events);
 
@@ -74,24 +76,31 @@ fn commit(state: &mut State, whole: f64, ws: &mut StepWorkspace, events: &mut Ve
 }
 
 /// The summed first-order sites of the whole batch, from sums over its points.
-fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut StepWorkspace) {
-    ws.site_counts.iter_mut().flatten().for_each(|n| *n = batch.rows.len());
-    ws.visit_batch(model, alpha, Wanted::Sites, batch);
+fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut StepWorkspace) -> Result<()> {
+    ws.site_counts.iter_mut().flatten().for_each(|n| *n = batch.n_batch);
+    ws.visit_batch(model, alpha, Wanted::Sites, batch)?;
     for (back, sites) in ws.backs.iter_mut().zip(&mut ws.sites) {
         for (d, site) in sites.iter_mut().enumerate() {
             site::first_order(back, d, site);
         }
     }
+    Ok(())
 }
 
 /// The summed exact sites of the batch, from each point's own sums.
-fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut StepWorkspace, events: &mut Vec<Event>) {
+fn exact_sites(
+    model: &DeepGp,
+    alpha: f64,
+    batch: Batch<'_>,
+    ws: &mut StepWorkspace,
+    events: &mut Vec<Event>,
+) -> Result<()> {
     ws.site_counts.iter_mut().flatten().for_each(|n| *n = 0);
     ws.sites.iter_mut().flatten().for_each(Factor::clear);
     ws.phi.iter_mut().for_each(Mat::fill_zero);
     ws.sums.clear();
     for &row in batch.rows {
-        ws.visit_point(model, alpha, batch, row);
+        ws.visit_point(model, alpha, batch, row)?;
         for (l, back) in ws.backs.iter().enumerate() {
             for (d, bar) in back.bars.iter().enumerate() {
                 match site::exact(&ws.cavity[l][d], &back.curvature[d], &bar.mean) {
@@ -105,4 +114,5 @@ fn exact_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut StepWorksp
         }
     }
     ws.end_visits(model);
+    Ok(())
 }

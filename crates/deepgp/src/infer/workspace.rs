@@ -5,23 +5,44 @@ use crate::error::{Error, Result};
 use crate::gauss::{self, Factor, FullGaussian};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack, Wanted};
 use crate::network::{DeepGp, Gradient};
-use crate::pass::{Pass, PassWorkspace, Sums};
+use crate::pass::{Cores, Evaluate, Pass, Stack, Sums};
 use deepgp_numerics::linalg::{Jitter, Mat};
 use deepgp_numerics::pool::{each, lent, try_each};
 
 /// For up to this many times as many points as inducing inputs it is cheaper to solve with a factor than to make its inverse and multiply.
 const FEW: usize = 2;
 
+/// What the cavities of a pass are made of: prior × factorˢ.
+#[derive(Clone, Copy)]
+pub(super) struct CavityOf<'a> {
+    /// (Λ, η) per layer and output.
+    pub factors: &'a [Vec<Factor>],
+    /// s, the share of them that stays.
+    pub share: f64,
+}
+
+/// What passes are to come.
+#[derive(Clone, Copy)]
+pub(super) struct Passes {
+    /// Points of each.
+    pub n_points: usize,
+    /// Whether they are for first-order sites by [`StepWorkspace::visit_batch`] alone.
+    pub for_sites: bool,
+}
+
 /// Working memory of steps; made once for a network and used again and again.
 #[derive(Debug)]
 pub struct StepWorkspace {
+    /// What the first layer is given.
+    inputs: Inputs,
     pub(super) context: Context,
     pub(super) cavity: Vec<Vec<FullGaussian>>,
     /// Whether the cavities of the first layer are factored but not inverted.
     is_factored: bool,
     pub(super) projections: Vec<Projection>,
     pub(super) backs: Vec<ProjectionBack>,
-    pub(super) pass: PassWorkspace,
+    /// Where passes are made.
+    evaluator: Box<dyn Evaluate>,
     pub(super) sums: Sums,
     /// Sums of a single point.
     pub(super) own: Sums,
@@ -49,17 +70,23 @@ impl StepWorkspace {
 
     /// Memory for steps on `model` that this many threads share; the results do not depend on the number.
     pub fn with_threads(model: &DeepGp, threads: usize) -> Self {
+        Self::with_evaluator(model, Box::new(Cores::new(model, Inputs::Exact, threads)))
+    }
+
+    /// Memory for steps on `model` whose passes are made elsewhere: by a device, or by many machines.
+    pub fn with_evaluator(model: &DeepGp, evaluator: Box<dyn Evaluate>) -> Self {
         let layers = model.layers();
         let sites = |layer: &Layer| vec![Factor::zeros(layer.n_inducing()); layer.dim_out];
         Self {
+            inputs: Inputs::Exact,
             context: Context::default(),
             cavity: layers.iter().map(|l| vec![FullGaussian::default(); l.dim_out]).collect(),
             is_factored: false,
             projections: vec![Projection::default(); layers.len()],
             backs: vec![ProjectionBack::default(); layers.len()],
-            pass: PassWorkspace::new(model, threads),
-            sums: Sums::zeros(model),
-            own: Sums::zeros(model),
+            evaluator,
+            sums: Sums::zeros(model, Inputs::Exact),
+            own: Sums::zeros(model, Inputs::Exact),
             phi: layers.iter().map(|l| Mat::zeros(l.n_inducing(), l.n_inducing())).collect(),
             inducing_scratch: vec![InducingScratch::default(); layers.len()],
             sites: layers.iter().map(sites).collect(),
@@ -72,8 +99,9 @@ impl StepWorkspace {
         }
     }
 
-    /// Checks that model, factors, batch and this memory fit together; the cost does not depend on the data's size.
-    pub(super) fn check(&self, model: &DeepGp, factors: &[Vec<Factor>], batch: Batch<'_>) -> Result<()> {
+    /// Checks that model, factors, batch and this memory fit together, and gets ready for the kind of the batch's inputs; the cost does not
+    /// depend on the data's size.
+    pub(super) fn check(&mut self, model: &DeepGp, factors: &[Vec<Factor>], batch: Batch<'_>) -> Result<()> {
         let expect = crate::error::expect_size;
         expect("layers of the workspace", model.layers().len(), self.sites.len())?;
         expect("layers of the factors", model.layers().len(), factors.len())?;
@@ -94,7 +122,16 @@ impl StepWorkspace {
         expect("columns of the inputs", model.dim_in(), batch.x.cols())?;
         expect("columns of the targets", model.dim_out(), batch.y.cols())?;
         expect("rows of the targets", batch.x.rows(), batch.y.rows())?;
-        if batch.rows.is_empty() {
+        if let Some(x_var) = batch.x_var {
+            expect("rows of the inputs' variances", batch.x.rows(), x_var.rows())?;
+            expect("columns of the inputs' variances", batch.x.cols(), x_var.cols())?;
+        }
+        if self.inputs != batch.inputs() {
+            self.inputs = batch.inputs();
+            self.sums.expect_inputs(model, self.inputs);
+            self.own.expect_inputs(model, self.inputs);
+        }
+        if batch.n_batch == 0 {
             return Err(Error::Empty { what: "batch", rows: 0, columns: batch.x.cols() });
         }
         match batch.rows.iter().find(|&&row| row >= batch.x.rows()) {
@@ -105,22 +142,24 @@ impl StepWorkspace {
         }
     }
 
-    /// All that passes of `n_points` need: `context` for the model, `cavity` and `projections` of prior × factorˢ, for anything or for
-    /// first-order sites by [`StepWorkspace::visit_batch`] alone. For these the layers above the first do without the covariances of their
-    /// cavities, and where points are few the first does so too.
+    /// All that passes need: `context` for the model, `cavity` and `projections` of prior × factorˢ. For first-order sites alone the layers
+    /// above the first do without the covariances of their cavities, and where points are few the first does so too.
     pub(super) fn prepare(
         &mut self,
-        (model, jitter): (&DeepGp, Jitter),
-        (factors, share): (&[Vec<Factor>], f64),
-        (n_points, for_sites): (usize, bool),
+        model: &DeepGp,
+        jitter: Jitter,
+        cavity_of: CavityOf<'_>,
+        passes: Passes,
     ) -> Result<()> {
-        let Self { context, cavity, is_factored, projections, pass, .. } = self;
-        *is_factored = for_sites && n_points <= FEW * model.layers()[0].n_inducing();
+        let Self { inputs: first, context, cavity, is_factored, projections, evaluator, .. } = self;
+        let (CavityOf { factors, share }, Passes { n_points, for_sites }) = (cavity_of, passes);
+        let (n_points, for_sites, first) = (n_points, for_sites, *first);
+        *is_factored = for_sites && first == Inputs::Exact && n_points <= FEW * model.layers()[0].n_inducing();
         let memory = ((lent(context.sized(model)), lent(cavity)), lent(projections));
-        try_each(pass.pool(n_points), memory, |l, ((inducing, cavity), projection)| {
-            let inputs = Inputs::of(l);
+        try_each(evaluator.pool(n_points), memory, |l, ((inducing, cavity), projection)| {
+            let inputs = Inputs::of_layer(l, first);
             inducing.refill(&model.layers()[l], inputs, jitter).map_err(|e| e.in_layer(l))?;
-            let is_factored = if l == 0 { *is_factored } else { for_sites };
+            let is_factored = if inputs == Inputs::Exact { *is_factored } else { for_sites };
             for (d, (factor, q)) in factors[l].iter().zip(cavity.iter_mut()).enumerate() {
                 let refilled = if is_factored { q.refill_factored(factor, share) } else { q.refill(factor, share) };
                 refilled.map_err(|e| e.in_output(d).in_layer(l))?;
@@ -136,43 +175,41 @@ impl StepWorkspace {
     /// Passes a batch through the projections of `cavity`: sums over its points go to `sums`, the derivatives in the cavities'
     /// moments to `backs`, those in the layers' parameters to `gradient`. Where sites are wanted, the projections must have been
     /// made for them.
-    pub(super) fn visit_batch(&mut self, model: &DeepGp, alpha: f64, wanted: Wanted, batch: Batch<'_>) {
-        let Self { context, cavity, is_factored, projections, backs, pass, sums, inducing_scratch, gradient, .. } =
-            self;
-        let first = is_factored.then_some(&cavity[0][..]);
-        Pass { model, inducing: &context.inducing, projections, alpha, wanted }.run_factored(
-            first,
-            (batch.x, batch.y),
-            batch.rows,
-            pass,
-            sums,
-        );
+    ///
+    /// # Errors
+    /// Those of the evaluator.
+    pub(super) fn visit_batch(&mut self, model: &DeepGp, alpha: f64, wanted: Wanted, batch: Batch<'_>) -> Result<()> {
+        let Self { inputs, context, cavity, is_factored, projections, backs, evaluator, sums, .. } = self;
+        let (factored, inputs) = (is_factored.then_some(&cavity[0][..]), *inputs);
+        let stack = Stack { network: model, inducing: &context.inducing, projections, factored, inputs };
+        evaluator.evaluate(&Pass { stack, alpha, wanted }, batch, sums)?;
+        let Self { inducing_scratch, gradient, .. } = self;
         let memory = ((lent(&mut sums.layers), lent(backs)), (lent(inducing_scratch), lent(&mut gradient.layers)));
-        each(pass.pool(batch.rows.len()), memory, |l, ((sums, back), (scratch, grad))| {
+        each(evaluator.pool(batch.n_batch), memory, |l, ((sums, back), (scratch, grad))| {
             let (inducing, q) = (&context.inducing[l], (wanted == Wanted::Sites).then_some(&cavity[l][..]));
             projections[l].adjoint_solving(q, inducing, sums, back);
             grad.clear();
             inducing.adjoint(&model.layers()[l], &mut back.phi, sums, scratch, grad);
         });
+        Ok(())
     }
 
     /// Passes one point through the projections of `cavity`: its sums go to `own` and are added to `sums` and `phi`, the
     /// derivatives in the cavities' moments stand in `backs`. Returns log Z.
-    pub(super) fn visit_point(&mut self, model: &DeepGp, alpha: f64, batch: Batch<'_>, row: usize) -> f64 {
-        let Self { context, projections, backs, pass, sums, own, phi, .. } = self;
-        Pass { model, inducing: &context.inducing, projections, alpha, wanted: Wanted::Sites }.run(
-            batch.x,
-            batch.y,
-            &[row],
-            pass,
-            own,
-        );
+    ///
+    /// # Errors
+    /// Those of the evaluator.
+    pub(super) fn visit_point(&mut self, model: &DeepGp, alpha: f64, batch: Batch<'_>, row: usize) -> Result<f64> {
+        let Self { inputs, context, projections, backs, evaluator, sums, own, phi, .. } = self;
+        let stack = Stack { network: model, inducing: &context.inducing, projections, factored: None, inputs: *inputs };
+        let point = Batch { rows: &[row], n_batch: 1, ..batch };
+        evaluator.evaluate(&Pass { stack, alpha, wanted: Wanted::Sites }, point, own)?;
         sums.add(own);
         for (l, inducing) in context.inducing.iter().enumerate() {
             projections[l].adjoint(inducing, &mut own.layers[l], &mut backs[l]);
             phi[l].add_scaled(1.0, &backs[l].phi);
         }
-        own.log_z
+        Ok(own.log_z)
     }
 
     /// From the sums over points visited one by one, and their Φ, to `gradient`.
@@ -217,15 +254,16 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(model: &DeepGp, jitter: Jitter) -> Result<Self> {
+    pub(crate) fn new(model: &DeepGp, inputs: Inputs, jitter: Jitter) -> Result<Self> {
         let mut out = Self::default();
-        out.refill(model, jitter)?;
+        out.refill(model, inputs, jitter)?;
         Ok(out)
     }
 
-    pub(super) fn refill(&mut self, model: &DeepGp, jitter: Jitter) -> Result<()> {
+    /// For a first layer that is given `inputs`.
+    pub(super) fn refill(&mut self, model: &DeepGp, inputs: Inputs, jitter: Jitter) -> Result<()> {
         for (l, (layer, inducing)) in model.layers().iter().zip(self.sized(model)).enumerate() {
-            inducing.refill(layer, Inputs::of(l), jitter).map_err(|e| e.in_layer(l))?;
+            inducing.refill(layer, Inputs::of_layer(l, inputs), jitter).map_err(|e| e.in_layer(l))?;
         }
         Ok(())
     }
@@ -250,10 +288,11 @@ impl Context {
         &self.inducing
     }
 
-    /// The projections of every layer for the given Gaussians.
-    pub(crate) fn project(&self, q: &[Vec<FullGaussian>]) -> Vec<Projection> {
-        let one =
-            |(l, (inducing, q)): (usize, (&Inducing, &Vec<FullGaussian>))| Projection::new(inducing, Inputs::of(l), q);
+    /// The projections of every layer for the given Gaussians, with a first layer that is given `inputs`.
+    pub(crate) fn project(&self, inputs: Inputs, q: &[Vec<FullGaussian>]) -> Vec<Projection> {
+        let one = |(l, (inducing, q)): (usize, (&Inducing, &Vec<FullGaussian>))| {
+            Projection::new(inducing, Inputs::of_layer(l, inputs), q)
+        };
         self.inducing.iter().zip(q).enumerate().map(one).collect()
     }
 }

@@ -17,7 +17,7 @@ pub struct Inducing {
     pub kzz: Mat,
     /// Its factor, with the jitter that was needed.
     pub chol: Cholesky,
-    /// (K_zz + jitter)⁻¹, its lower triangle; empty where inputs are known.
+    /// (K_zz + jitter)⁻¹, its lower triangle; empty where inputs are exact.
     pub kzz_inv: Mat,
     /// L⁻ᵀ.
     pub l_inv_t: Mat,
@@ -49,12 +49,12 @@ impl Inducing {
     /// As [`Inducing::new`].
     pub fn refill(&mut self, layer: &Layer, inputs: Inputs, jitter: Jitter) -> Result<()> {
         match inputs {
-            Inputs::Known => layer.kernel.prepare_known(&layer.z, &mut self.tables),
-            Inputs::Random => layer.kernel.prepare(&layer.z, &mut self.tables),
+            Inputs::Exact => layer.kernel.prepare_known(&layer.z, &mut self.tables),
+            Inputs::Gaussian => layer.kernel.prepare(&layer.z, &mut self.tables),
         }
         layer.kernel.half_gram(&self.tables, &mut self.kzz);
         self.chol.refill_with_jitter(&self.kzz, jitter, "K_zz")?;
-        if inputs == Inputs::Random {
+        if inputs == Inputs::Gaussian {
             self.chol.half_inverse_into(&mut self.kzz_inv);
         }
         transpose_lower_into(self.chol.l_inv(), &mut self.l_inv_t);

@@ -1,16 +1,16 @@
 //! One layer of the network: a sparse Gaussian process with inducing inputs shared by its outputs.
 
+mod exact_inputs;
+mod gaussian_inputs;
 mod inducing;
-mod known;
 mod projection;
-mod random;
 mod sums;
 
+pub use exact_inputs::ExactTape;
+pub use gaussian_inputs::GaussianTape;
 pub use inducing::{Inducing, InducingScratch};
-pub use known::KnownTape;
 pub use projection::{Projection, ProjectionBack, whiten};
-pub use random::RandomTape;
-pub use sums::{LayerGrad, LayerSums, Second};
+pub use sums::{ExactSums, GaussianSums, LayerGrad, LayerSums, Second};
 
 use crate::error::{Error, Result, expect_size};
 use crate::kernel::{Kernel, Law};
@@ -21,16 +21,16 @@ use serde::{Deserialize, Serialize};
 /// What a layer is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inputs {
-    /// Data: the first layer.
-    Known,
-    /// The Gaussian outputs of the layer below.
-    Random,
+    /// Points without variances: mostly the data, at the first layer.
+    Exact,
+    /// Independent normals: the outputs of the layer below, or data with variances.
+    Gaussian,
 }
 
 impl Inputs {
-    /// What layer `l` of a network is given.
-    pub fn of(l: usize) -> Self {
-        if l == 0 { Inputs::Known } else { Inputs::Random }
+    /// What layer `l` of a network is given whose first layer is given `first`.
+    pub fn of_layer(l: usize, first: Inputs) -> Self {
+        if l == 0 { first } else { Inputs::Gaussian }
     }
 }
 
@@ -135,6 +135,9 @@ impl Parameters for Layer {
         }
     }
 }
+
+/// Most points that are worked on together.
+pub const BLOCK: usize = 64;
 
 /// A layer's output variance is kept at or above this share of ψ₀, before noise; rounding can push it below zero.
 pub(crate) const VARIANCE_FLOOR: f64 = 1e-10;

@@ -5,7 +5,7 @@
 //! ```
 //! N(μ, S) is the cavity in training and the posterior in prediction: both come here.
 
-use super::{Inducing, Inputs, LayerSums, Second, Wanted};
+use super::{ExactSums, GaussianSums, Inducing, Inputs, LayerSums, Second, Wanted};
 use crate::gauss::{FullGaussian, FullGaussianBar};
 use crate::kernel::row_len;
 use deepgp_numerics::linalg::product::{Left, Part, halve_lower, product};
@@ -14,7 +14,7 @@ use deepgp_numerics::linalg::{
     Mat, add_scaled_lower, less_outer_lower, mul_lower_transposed, mul_symmetric, mul_vec, sum_lower,
 };
 
-/// What propagation needs of N(μ, S) of each output: μ and S − I, and of random inputs A and B; kept and refilled from step
+/// What propagation needs of N(μ, S) of each output: μ and S − I, and of Gaussian inputs A and B; kept and refilled from step
 /// to step.
 #[derive(Debug, Clone, Default)]
 pub struct Projection {
@@ -49,22 +49,22 @@ impl ProjectionBack {
     /// Puts the memory that [`Projection::adjoint`] took out of `sums` back: what the next pass writes to is then still in the cache.
     pub fn give_back(&mut self, sums: &mut LayerSums) {
         match &mut sums.second {
-            Second::Known { outer, wanted, cross } => {
+            Second::Exact(ExactSums { outer, wanted, cross }) => {
                 for (outer, (p, bar)) in outer.iter_mut().zip(self.curvature.iter_mut().zip(&mut self.bars)) {
                     std::mem::swap(outer, if *wanted == Wanted::Sites { p } else { &mut bar.cov });
                 }
                 std::mem::swap(cross, &mut self.phi);
             }
-            Second::Random { outer, whitened: true, .. } => {
+            Second::Gaussian(GaussianSums { outer, whitened: true, .. }) => {
                 outer.iter_mut().zip(&mut self.curvature).for_each(|(outer, p)| std::mem::swap(outer, p));
             }
-            Second::Random { whitened: false, .. } => {}
+            Second::Gaussian(GaussianSums { whitened: false, .. }) => {}
         }
     }
 }
 
 impl Projection {
-    /// Projects one Gaussian per output, for inputs of the given kind; those that may be random may also be known, as where a
+    /// Projects one Gaussian per output, for inputs of the given kind; what serves Gaussian inputs serves exact ones too, as where a
     /// prediction draws them. Cost: O(M³) per output.
     pub fn new(inducing: &Inducing, inputs: Inputs, q: &[FullGaussian]) -> Self {
         let mut out = Self::default();
@@ -86,18 +86,18 @@ impl Projection {
             q.precision.inverse_into(excess);
             excess.diagonal_mut().for_each(|entry| *entry -= 1.0);
         }
-        if inputs == Inputs::Random {
-            self.refill_random(inducing, q);
+        if inputs == Inputs::Gaussian {
+            self.refill_weights(inducing, q);
         }
     }
 
     /// The same without S − I, for a caller that propagates with the precisions' factors instead
-    /// ([`super::KnownTape::forward_solving`], [`Projection::adjoint_solving`]).
+    /// ([`super::ExactTape::forward_solving`], [`Projection::adjoint_solving`]).
     pub(crate) fn refill_factored(&mut self, inducing: &Inducing, inputs: Inputs, q: &[FullGaussian]) {
         self.refill_means(q);
         self.excess.clear();
-        if inputs == Inputs::Random {
-            self.refill_random(inducing, q);
+        if inputs == Inputs::Gaussian {
+            self.refill_weights(inducing, q);
         }
     }
 
@@ -106,7 +106,7 @@ impl Projection {
         q.iter().enumerate().for_each(|(d, q)| self.mean.row_mut(d).copy_from_slice(&q.mean));
     }
 
-    fn refill_random(&mut self, inducing: &Inducing, q: &[FullGaussian]) {
+    fn refill_weights(&mut self, inducing: &Inducing, q: &[FullGaussian]) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
         self.a.reshape(q.len(), m);
@@ -131,7 +131,7 @@ impl Projection {
     /// ```text
     /// μ̄ = Σ g     S̄ = L⁻¹ C̄ L⁻ᵀ     Σ P = Σ g gᵀ − 2 S̄     Φ = −Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)     g = L⁻¹ g̃
     /// ```
-    /// where inputs are random; where they are known the sums are these already, as far as they were wanted. All of it is on
+    /// where inputs are Gaussian; where they are exact the sums are these already, as far as they were wanted. All of it is on
     /// the whitened scale: forms of Φ that pass through K⁻¹ are cheaper, and worthless where K is nearly singular. Sums of second
     /// order are taken out of `sums`.
     pub fn adjoint(&self, inducing: &Inducing, sums: &mut LayerSums, back: &mut ProjectionBack) {
@@ -158,7 +158,7 @@ impl Projection {
             bar.log_partition = 0.0;
             bar.mean.resize(m, 0.0);
             match &mut sums.second {
-                Second::Known { outer, wanted, .. } => {
+                Second::Exact(ExactSums { outer, wanted, .. }) => {
                     bar.mean.copy_from_slice(sums.a.row(d));
                     pull.row_mut(d).copy_from_slice(sums.a.row(self.mean.rows() + d));
                     let out = if *wanted == Wanted::Sites { p } else { &mut bar.cov };
@@ -168,7 +168,7 @@ impl Projection {
                         mirror(out, Part::Lower);
                     }
                 }
-                Second::Random { outer, whitened: true, c } => {
+                Second::Gaussian(GaussianSums { outer, whitened: true, c }) => {
                     bar.mean.copy_from_slice(sums.a.row(d));
                     whiten(inducing, &mut c[d], half, &mut bar.cov);
                     add_scaled_lower(&mut outer[d], -2.0, &bar.cov);
@@ -177,7 +177,7 @@ impl Projection {
                     mirror(p, Part::Lower);
                     mul_symmetric(p, self.mean.row(d), pull.row_mut(d));
                 }
-                Second::Random { outer, whitened: false, c } => {
+                Second::Gaussian(GaussianSums { outer, whitened: false, c }) => {
                     mul_vec(l_inv, Part::Lower, sums.a.row(d), &mut bar.mean);
                     add_scaled_lower(&mut outer[d], -2.0, &c[d]);
                     whiten(inducing, &mut outer[d], half, p);
@@ -187,8 +187,8 @@ impl Projection {
             }
         }
         match &mut sums.second {
-            Second::Known { cross, .. } => std::mem::swap(phi, cross),
-            Second::Random { .. } => {
+            Second::Exact(ExactSums { cross, .. }) => std::mem::swap(phi, cross),
+            Second::Gaussian(_) => {
                 for (d, bar) in bars.iter().enumerate() {
                     // −2 (S − I) S̄ − μ μ̄ᵀ of the first output takes the place of what was there, those of others are added.
                     let (out, cov_bar) = (if d == 0 { &mut *phi } else { &mut *half }, &bar.cov);

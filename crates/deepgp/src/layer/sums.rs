@@ -33,7 +33,7 @@ impl LayerGrad {
 #[derive(Debug, Clone)]
 pub struct LayerSums {
     /// Σ g, one row of M per output: g = ∂log Z/∂μ of a point, or g̃ = ∂log Z/∂A = L g where [`Second`] says so. Then, where inputs are
-    /// known, as many rows of Σ P μ, if Σ P is wanted.
+    /// exact, as many rows of Σ P μ, if Σ P is wanted.
     pub a: Mat,
     /// Sums of second order, as far as they are wanted.
     pub second: Second,
@@ -47,27 +47,81 @@ pub struct LayerSums {
     pub floored: usize,
 }
 
-/// Sums of second order: on the whitened scale where inputs are known, as far as it pays on that of kernel values where they are random.
+/// Sums of second order, by what the layer is given. Sums of one kind are never added to those of the other.
 #[derive(Debug, Clone)]
 pub enum Second {
-    /// Of known inputs.
-    Known {
-        /// Σ P = Σ (a² − 2b) t tᵀ or S̄ = Σ b t tᵀ, M × M per output; the lower triangle has meaning.
-        outer: Vec<Mat>,
-        /// Which of the two it is.
-        wanted: Wanted,
-        /// LᵀL̄ = −Σ t̄ tᵀ, M × M; the lower triangle has meaning.
-        cross: Mat,
-    },
-    /// Of random inputs.
-    Random {
-        /// Σ g gᵀ or Σ g̃ g̃ᵀ, M × M per output; the lower triangle has meaning.
-        outer: Vec<Mat>,
-        /// Whether g was whitened point by point, which takes fewer multiplications where there are fewer points than inducing inputs.
-        whitened: bool,
-        /// C̄ = Σ b Ψ₂, M × M per output; the lower triangle has meaning.
-        c: Vec<Mat>,
-    },
+    /// On the whitened scale.
+    Exact(ExactSums),
+    /// As far as it pays on the scale of kernel values.
+    Gaussian(GaussianSums),
+}
+
+/// Sums of second order over exact inputs.
+#[derive(Debug, Clone)]
+pub struct ExactSums {
+    /// Σ P = Σ (a² − 2b) t tᵀ or S̄ = Σ b t tᵀ, M × M per output; the lower triangle has meaning.
+    pub outer: Vec<Mat>,
+    /// Which of the two it is.
+    pub wanted: Wanted,
+    /// LᵀL̄ = −Σ t̄ tᵀ, M × M; the lower triangle has meaning.
+    pub cross: Mat,
+}
+
+/// Sums of second order over Gaussian inputs.
+#[derive(Debug, Clone)]
+pub struct GaussianSums {
+    /// Σ g gᵀ or Σ g̃ g̃ᵀ, M × M per output; the lower triangle has meaning.
+    pub outer: Vec<Mat>,
+    /// Whether g was whitened point by point, which takes fewer multiplications where there are fewer points than inducing inputs.
+    pub whitened: bool,
+    /// C̄ = Σ b Ψ₂, M × M per output; the lower triangle has meaning.
+    pub c: Vec<Mat>,
+}
+
+impl Second {
+    /// Those over exact inputs.
+    ///
+    /// # Panics
+    /// If the inputs were Gaussian.
+    pub fn exact(&self) -> &ExactSums {
+        match self {
+            Second::Exact(sums) => sums,
+            Second::Gaussian(_) => panic!("these are sums over Gaussian inputs, not over exact ones"),
+        }
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Panics
+    /// As [`Second::exact`].
+    pub fn exact_mut(&mut self) -> &mut ExactSums {
+        match self {
+            Second::Exact(sums) => sums,
+            Second::Gaussian(_) => panic!("these are sums over Gaussian inputs, not over exact ones"),
+        }
+    }
+
+    /// Those over Gaussian inputs.
+    ///
+    /// # Panics
+    /// If the inputs were exact.
+    pub fn gaussian(&self) -> &GaussianSums {
+        match self {
+            Second::Gaussian(sums) => sums,
+            Second::Exact(_) => panic!("these are sums over exact inputs, not over Gaussian ones"),
+        }
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Panics
+    /// As [`Second::gaussian`].
+    pub fn gaussian_mut(&mut self) -> &mut GaussianSums {
+        match self {
+            Second::Gaussian(sums) => sums,
+            Second::Exact(_) => panic!("these are sums over exact inputs, not over Gaussian ones"),
+        }
+    }
 }
 
 impl LayerSums {
@@ -76,14 +130,14 @@ impl LayerSums {
         let (m, d_out) = (layer.n_inducing(), layer.dim_out);
         let squares = || vec![Mat::zeros(m, m); d_out];
         let (rows, second, psi) = match inputs {
-            Inputs::Known => (
+            Inputs::Exact => (
                 2 * d_out,
-                Second::Known { outer: squares(), wanted: Wanted::Sites, cross: Mat::zeros(m, m) },
+                Second::Exact(ExactSums { outer: squares(), wanted: Wanted::Sites, cross: Mat::zeros(m, m) }),
                 PsiSums::without_pairs(m, layer.dim_in(), layer.kernel.n_params()),
             ),
-            Inputs::Random => (
+            Inputs::Gaussian => (
                 d_out,
-                Second::Random { outer: squares(), whitened: false, c: squares() },
+                Second::Gaussian(GaussianSums { outer: squares(), whitened: false, c: squares() }),
                 PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
             ),
         };
@@ -100,6 +154,9 @@ impl LayerSums {
     }
 
     /// Adds another block's sums.
+    ///
+    /// # Panics
+    /// If they are over inputs of the other kind.
     pub fn add(&mut self, other: &LayerSums) {
         self.a.add_scaled(1.0, &other.a);
         let add = |mine: &mut Mat, theirs: &Mat| match self.fresh {
@@ -107,18 +164,19 @@ impl LayerSums {
             false => add_scaled_lower(mine, 1.0, theirs),
         };
         let add_all = |mine: &mut [Mat], theirs: &[Mat]| mine.iter_mut().zip(theirs).for_each(|(m, t)| add(m, t));
-        match (&mut self.second, &other.second) {
-            (Second::Known { outer, wanted, cross }, Second::Known { outer: o, wanted: w, cross: x }) => {
-                add_all(outer, o);
-                add(cross, x);
-                *wanted = *w;
+        match &mut self.second {
+            Second::Exact(mine) => {
+                let theirs = other.second.exact();
+                add_all(&mut mine.outer, &theirs.outer);
+                add(&mut mine.cross, &theirs.cross);
+                mine.wanted = theirs.wanted;
             }
-            (Second::Random { outer, whitened, c }, Second::Random { outer: o, whitened: w, c: other }) => {
-                add_all(outer, o);
-                *whitened = *w;
-                add_all(c, other);
+            Second::Gaussian(mine) => {
+                let theirs = other.second.gaussian();
+                add_all(&mut mine.outer, &theirs.outer);
+                mine.whitened = theirs.whitened;
+                add_all(&mut mine.c, &theirs.c);
             }
-            _ => unreachable!("blocks of one layer have the same kind of inputs"),
         }
         self.fresh = false;
         self.psi.add(&other.psi);

@@ -61,9 +61,10 @@ impl Trainer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fitted::Fitted;
     use crate::init::{Architecture, network};
     use crate::likelihood::{Gaussian, Likelihood};
-    use crate::train::{Fitted, TrainSettings};
+    use crate::train::TrainSettings;
     use deepgp_numerics::linalg::Mat;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;

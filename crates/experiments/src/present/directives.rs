@@ -22,11 +22,11 @@
 
 use super::columns::{AnyColumn, Spread};
 use super::cost_figures;
+use super::directive::Directive;
 use super::numbers::{fixed, to_spread, with_spread};
 use super::scores::{ScoreTable, score_table};
 use super::search_figure::search_trace;
 use super::searches::{chosen_variants, learning_rates};
-use super::template::Directive;
 use super::troubles::troubles;
 use super::versus::{count_published, versus_published, versus_table};
 use super::{Block, Captioned};

@@ -2,6 +2,7 @@
 
 mod columns;
 mod cost_figures;
+mod directive;
 mod directives;
 mod html;
 mod latex;

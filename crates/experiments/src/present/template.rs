@@ -8,22 +8,12 @@
 //! ```
 //! What there is to say stands in [`super::directives`].
 
+use super::directive::Directive;
 use super::directives::{Replacement, Sources, evaluate};
 use super::markdown;
 use crate::error::{Error, Result};
 use deepgp_report::plot::Figure;
 use std::path::Path;
-
-/// A directive as it is written.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Directive {
-    /// What it asks for.
-    pub name: String,
-    /// Words between the name and the first argument.
-    pub words: Vec<String>,
-    /// The arguments, each with its values.
-    pub arguments: Vec<(String, Vec<String>)>,
-}
 
 /// A template that was filled in.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,5 @@
 //! A dense row-major matrix: the one container for tables and matrices in this crate.
 
-use super::rows::scale_rows;
-use super::transpose::transpose_into;
 use crate::error::{Error, Result};
 use crate::simd::Aligned;
 use std::ops::{Index, IndexMut};
@@ -252,13 +250,6 @@ impl Mat {
         self.data.fill(0.0);
     }
 
-    /// The transpose, copied.
-    pub fn transpose(&self) -> Self {
-        let mut out = Self::default();
-        transpose_into(self, &mut out);
-        out
-    }
-
     /// Copies `rows` of a matrix with as many columns over the rows from `first` on.
     ///
     /// # Panics
@@ -277,12 +268,6 @@ impl Mat {
     pub fn add_scaled(&mut self, scale: f64, other: &Mat) {
         assert_eq!((self.rows, self.cols), (other.rows, other.cols), "shapes must agree");
         crate::simd::axpy(scale, &other.data, &mut self.data);
-    }
-
-    /// Becomes `diag(weight) · other`, every row of `other` times its weight, keeping its allocation.
-    pub fn set_scaled_rows(&mut self, other: &Mat, weight: impl Fn(usize) -> f64) {
-        self.reshape(other.rows, other.cols);
-        scale_rows(other, weight, self);
     }
 
     /// Checks that there is at least one row and column and that every entry is finite.

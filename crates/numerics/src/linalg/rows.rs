@@ -164,12 +164,20 @@ impl Job for RowDots<'_> {
 ///
 /// # Panics
 /// If the shapes differ.
-pub(super) fn scale_rows(from: &Mat, weight: impl Fn(usize) -> f64, to: &mut Mat) {
+fn scale_rows(from: &Mat, weight: impl Fn(usize) -> f64, to: &mut Mat) {
     let (rows, cols) = (from.rows(), from.cols());
     assert_eq!((rows, cols), (to.rows(), to.cols()), "shapes must agree");
     let (from, to) = (from.as_slice().as_ptr(), to.as_mut_slice().as_mut_ptr());
     // SAFETY: the pointers cover rows × cols numbers.
     unsafe { run(ScaledRows { rows, cols, from, weight, to }) }
+}
+
+impl Mat {
+    /// Becomes `diag(weight) · other`, every row of `other` times its weight, keeping its allocation.
+    pub fn set_scaled_rows(&mut self, other: &Mat, weight: impl Fn(usize) -> f64) {
+        self.reshape(other.rows(), other.cols());
+        scale_rows(other, weight, self);
+    }
 }
 
 struct ScaledRows<F> {

@@ -60,6 +60,15 @@ pub fn transpose_into(from: &Mat, to: &mut Mat) {
     unsafe { run(Transpose { from, part: Part::Full, to, stride: rows, rows, cols }) }
 }
 
+impl Mat {
+    /// The transpose, copied.
+    pub fn transpose(&self) -> Self {
+        let mut out = Self::default();
+        transpose_into(self, &mut out);
+        out
+    }
+}
+
 /// [`transpose_into`] rows of `stride` numbers, of which those beyond the matrix are left as they are.
 ///
 /// # Panics

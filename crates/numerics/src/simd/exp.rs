@@ -169,6 +169,9 @@ pub const SMALL_POWERS: [SmallPower; 6] = [
 ];
 
 /// 2^y by polynomial number P, as far as it serves, to 2 ulp.
+///
+/// # Safety
+/// The instruction set of `L` must be available.
 #[inline(always)]
 pub unsafe fn small_power<L: Lanes, const P: usize>(y: L::V) -> L::V {
     let poly = const { SMALL_POWERS[P].poly };

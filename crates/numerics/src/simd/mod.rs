@@ -27,6 +27,7 @@ use std::mem::ManuallyDrop;
 /// # Safety
 /// Every function may only be called where the instruction set is available: inside [`Job::run`], which [`run`] calls
 /// after detection. Pointers must be valid for `N` numbers; no alignment is needed.
+#[expect(clippy::missing_safety_doc, reason = "the trait says it for all of its functions")]
 pub trait Lanes: Copy {
     /// The vector.
     type V: Copy;

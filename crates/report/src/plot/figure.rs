@@ -1,9 +1,9 @@
 //! What a figure shows, in the data's own units: panels with axes and marks.
 
 use super::colour::Ink;
-use super::layout;
-use super::scene::Scene;
-use super::svg::{self, Colours};
+
+/// Width of every figure in pixels.
+pub(crate) const WIDTH: f64 = 760.0;
 
 /// An axis: its label, its kind and, if need be, its range.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -275,11 +275,6 @@ pub struct Figure {
     pub shared_legend: bool,
 }
 
-/// Width of every figure in pixels.
-pub(crate) const WIDTH: f64 = 760.0;
-/// Pixels of a PNG for each pixel of the layout.
-const PNG_SCALE: f64 = 2.0;
-
 impl Figure {
     /// A figure without panels, two to a row.
     pub fn new(name: impl Into<String>, title: impl Into<String>) -> Self {
@@ -315,25 +310,5 @@ impl Figure {
     pub fn shared_legend(mut self) -> Self {
         self.shared_legend = true;
         self
-    }
-
-    /// The figure as shapes, with its title above it or without.
-    pub fn scene(&self, titled: bool) -> Scene {
-        layout::scene(self, titled)
-    }
-
-    /// The figure as an SVG file, for a light page.
-    pub fn svg(&self) -> String {
-        svg::write(&self.scene(true), Colours::Fixed)
-    }
-
-    /// The figure as an SVG element for a [`crate::page`], in the colours of its style sheet and without a title.
-    pub fn inline_svg(&self) -> String {
-        svg::write(&self.scene(false), Colours::Page)
-    }
-
-    /// The figure as a PNG file, for a light page.
-    pub fn png(&self) -> Vec<u8> {
-        super::png::write(&self.scene(true), PNG_SCALE)
     }
 }

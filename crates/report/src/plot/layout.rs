@@ -4,8 +4,8 @@ use super::colour::Ink;
 use super::figure::{Figure, Mark, Panel, WIDTH};
 use super::font;
 use super::legend;
-use super::panel::{Margins, draw, margins, words};
-use super::scene::{Anchor, Item, Rect, Scene};
+use super::panel::{Margins, draw, margins};
+use super::scene::{Anchor, Item, Rect, Scene, Text};
 
 /// Free space between neighbouring panels.
 const GAP: f64 = 14.0;
@@ -23,7 +23,7 @@ pub fn scene(figure: &Figure, titled: bool) -> Scene {
         let room = WIDTH - 2.0 * EDGE;
         let title = font::fit(&figure.title, TITLE_SIZE, true, room);
         let full = (title != figure.title).then(|| figure.title.clone());
-        let mut text = words((EDGE, top + TITLE_SIZE), title, TITLE_SIZE, Anchor::Start, Ink::Text);
+        let mut text = Text::line((EDGE, top + TITLE_SIZE), title, TITLE_SIZE, Anchor::Start, Ink::Text);
         (text.bold, text.full) = (true, full);
         items.push(Item::Text(text));
         top += TITLE_SIZE + 14.0;

@@ -4,7 +4,6 @@ use super::colour::Ink;
 use super::figure::{Mark, Shape};
 use super::font;
 use super::marks;
-use super::panel::words;
 use super::scene::{Anchor, Item, Paint, Point, Stroke, Text};
 
 const SIZE: f64 = 11.0;
@@ -20,7 +19,7 @@ pub fn draw(marks: &[Mark], (left, top): Point, room: f64) -> Vec<Item> {
             items.push(swatch(mark, (x, y + 3.5)));
             let width = font::width(&label, SIZE, false);
             let full = (label != mark.label).then(|| mark.label.clone());
-            let text = words((x + SWATCH + 5.0, y + 11.5), label, SIZE, Anchor::Start, Ink::Text);
+            let text = Text::line((x + SWATCH + 5.0, y + 11.5), label, SIZE, Anchor::Start, Ink::Text);
             items.push(Item::Text(Text { full, ..text }));
             x += SWATCH + 5.0 + width + 14.0;
         }

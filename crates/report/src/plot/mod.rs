@@ -23,6 +23,7 @@ mod legend;
 mod marks;
 mod panel;
 mod png;
+mod render;
 mod scale;
 mod scene;
 mod svg;

@@ -68,7 +68,7 @@ pub fn draw(panel: &Panel, cell: Rect, margins: Margins) -> Vec<Item> {
     let inside: Vec<Item> = panel.marks.iter().flat_map(|m| marks::items(m, &area)).collect();
     if panel.marks.is_empty() {
         let middle = (rect.x + 0.5 * rect.w, rect.y + 0.5 * rect.h);
-        items.push(Item::Text(words(middle, "nothing to show".into(), LABEL_SIZE, Anchor::Middle, Ink::Muted)));
+        items.push(Item::Text(Text::line(middle, "nothing to show".into(), LABEL_SIZE, Anchor::Middle, Ink::Muted)));
     }
     items.push(Item::Clipped(rect, inside));
     items.push(line(vec![(rect.x, rect.bottom()), (rect.right(), rect.bottom())], Ink::Muted));
@@ -113,7 +113,7 @@ fn x_labels(panel: &Panel, area: &Area, ticks: &Ticks, cell: Rect, items: &mut V
         // A label at the right end is moved in rather than cut off.
         let half = 0.5 * font::width(label, TICK_SIZE, false);
         let x = (rect.x + p * rect.w).min(cell.right() - half);
-        items.push(Item::Text(words((x, y), label.clone(), TICK_SIZE, Anchor::Middle, Ink::Muted)));
+        items.push(Item::Text(Text::line((x, y), label.clone(), TICK_SIZE, Anchor::Middle, Ink::Muted)));
     }
     let at = (rect.x + 0.5 * rect.w, rect.bottom() + TICK_SIZE + LABEL_SIZE + 11.0);
     if let Some(mut text) = axis_label(&panel.x, ticks, at, rect.w) {
@@ -175,7 +175,7 @@ fn colour_bar(panel: &Panel, rect: Rect, items: &mut Vec<Item>) {
         let Some(p) = scale.place(*place) else { continue };
         let at = (x + BAR + 4.0, rect.bottom() - p * rect.h + 0.36 * TICK_SIZE);
         widest = widest.max(font::width(text, TICK_SIZE, false));
-        items.push(Item::Text(words(at, text.clone(), TICK_SIZE, Anchor::Start, Ink::Muted)));
+        items.push(Item::Text(Text::line(at, text.clone(), TICK_SIZE, Anchor::Start, Ink::Muted)));
     }
     let at = (x + BAR + 4.0 + widest + LABEL_SIZE + 2.0, rect.y + 0.5 * rect.h);
     if let Some(mut text) = axis_label(&Axis::linear(label), &ticks, at, rect.h) {
@@ -281,16 +281,11 @@ fn widest_y_label(panel: &Panel, cell_width: f64, height: f64) -> f64 {
     widest.min((NAME_SHARE * cell_width).max(40.0))
 }
 
-/// A line of text.
-pub fn words(at: Point, text: String, size: f64, anchor: Anchor, ink: Ink) -> Text {
-    Text { at, text, full: None, size, anchor, ink, bold: false, upwards: false }
-}
-
 /// A line of text that is shortened to its room, and then keeps its full wording for those who ask.
 fn fitted(text: &str, at: Point, size: f64, bold: bool, room: f64) -> Text {
     let short = font::fit(text, size, bold, room);
     let full = (short != text).then(|| text.to_owned());
-    Text { full, bold, ..words(at, short, size, Anchor::Start, Ink::Muted) }
+    Text { full, bold, ..Text::line(at, short, size, Anchor::Start, Ink::Muted) }
 }
 
 /// A thin line.

@@ -82,6 +82,13 @@ pub struct Text {
     pub upwards: bool,
 }
 
+impl Text {
+    /// A line of text, neither bold nor upwards.
+    pub fn line(at: Point, text: String, size: f64, anchor: Anchor, ink: Ink) -> Self {
+        Self { at, text, full: None, size, anchor, ink, bold: false, upwards: false }
+    }
+}
+
 /// One thing to draw; later ones lie above earlier ones.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {

@@ -1,7 +1,8 @@
 //! A small trained model for tests, always the same.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
-use deepgp::train::{Fitted, Outcome};
+use deepgp::Fitted;
+use deepgp::train::Outcome;
 use deepgp_data::Schema;
 use deepgp_numerics::linalg::Mat;
 use deepgp_task::{Config, CurvePoint, LinearModel, Prepared, Preprocessing, Range, Record, SavedModel};

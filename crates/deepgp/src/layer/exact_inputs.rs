@@ -1,12 +1,12 @@
-//! Propagation of known inputs through a layer, a block of points at a time, and its adjoint.
+//! Propagation of exact inputs through a layer, a block of points at a time, and its adjoint.
 //!
 //! ```text
 //! t = L⁻¹ k_zx          m = tᵀμ + Wᵀx          v = k_xx + tᵀ(S − I) t + σ²
 //! ```
 //! on the whitened scale of N(μ, S), where nothing is amplified however close to singular K_zz is.
 
-use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR, Wanted};
-use crate::gauss::FullGaussian;
+use super::{ExactSums, Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR, Wanted};
+use crate::gauss::{DiagGaussian, FullGaussian};
 use crate::kernel::Law;
 use deepgp_numerics::linalg::product::{Left, Part, negative_product, product};
 use deepgp_numerics::linalg::transpose::transpose_into;
@@ -15,7 +15,7 @@ use deepgp_numerics::simd::PAD;
 
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]
-pub struct KnownTape {
+pub struct ExactTape {
     /// k_xz, N × M.
     k: Mat,
     /// tᵀ of every point, N × M, and t of every point, M × N', as all that is M × N': with as many columns of zeros as fill up a vector, so
@@ -29,10 +29,8 @@ pub struct KnownTape {
     k_xx: Vec<f64>,
     t_mu: Mat,
     excess: Vec<f64>,
-    /// Output means, N × D_out.
-    pub mean: Mat,
-    /// Output variances with noise, N × D_out.
-    pub var: Mat,
+    /// The outputs with noise, N × D_out.
+    pub out: DiagGaussian,
     /// Which variances were held at the floor.
     floored: Vec<bool>,
     /// Weights of the adjoint's sums: see [`mix_columns`], and those of t in Σ g and then in Σ P μ, a row of N per output.
@@ -42,7 +40,7 @@ pub struct KnownTape {
     t_bar: Mat,
 }
 
-impl KnownTape {
+impl ExactTape {
     /// Output moments for the rows of `x` (N × D_in). Cost: O(N M (D_in + M D_out)).
     ///
     /// # Panics
@@ -95,8 +93,7 @@ impl KnownTape {
     /// m = tᵀμ + Wᵀx,   v = k_xx + tᵀ(S − I) t + σ².
     fn moments(&mut self, layer: &Layer, mean: &Mat, x: &Mat) {
         let (n_rows, d_out) = (x.rows(), layer.dim_out);
-        self.mean.reshape(n_rows, d_out);
-        self.var.reshape(n_rows, d_out);
+        self.out.reshape(n_rows, d_out);
         self.floored.clear();
         self.floored.resize(n_rows * d_out, false);
         let Self { t, s_t, k_xx, t_mu, excess, .. } = self;
@@ -107,8 +104,12 @@ impl KnownTape {
         for (d, s_t) in s_t.iter().enumerate() {
             let means = t_mu.row_mut(d);
             column_dots(t, mean.row(d), (s_t, self.share), means, excess);
-            let out =
-                self.mean.as_mut_slice().chunks_exact_mut(d_out).zip(self.var.as_mut_slice().chunks_exact_mut(d_out));
+            let out = self
+                .out
+                .mean
+                .as_mut_slice()
+                .chunks_exact_mut(d_out)
+                .zip(self.out.var.as_mut_slice().chunks_exact_mut(d_out));
             let out = out.zip(self.floored.chunks_exact_mut(d_out));
             for (((m, excess), k_xx), ((mean, var), held)) in means.iter().zip(&*excess).zip(&*k_xx).zip(out) {
                 let (v, floor) = (k_xx + *excess, VARIANCE_FLOOR * k_xx);
@@ -119,11 +120,11 @@ impl KnownTape {
             }
         }
         if let Some(w) = layer.mean.weights() {
-            product(&mut self.mean, true, Left::plain(x, Part::Full), (w, Part::Full), Part::Full);
+            product(&mut self.out.mean, true, Left::plain(x, Part::Full), (w, Part::Full), Part::Full);
         }
     }
 
-    /// Adjoint: adds this block's share to `sums`, given ∂F/∂m and ∂F/∂v (N × D_out each).
+    /// Adjoint: adds this block's share to `sums`, given ∂F/∂(m, v) (N × D_out).
     ///
     /// ```text
     /// t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t       k̄ = L⁻ᵀ t̄       LᵀL̄ = −Σ t̄ tᵀ
@@ -136,11 +137,11 @@ impl KnownTape {
         inducing: &Inducing,
         projection: &Projection,
         x: &Mat,
-        bar: (&Mat, &Mat),
+        bar: &DiagGaussian,
         wanted: Wanted,
         sums: &mut LayerSums,
     ) {
-        let (mean_bar, var_bar) = bar;
+        let DiagGaussian { mean: mean_bar, var: var_bar } = bar;
         let (n_rows, n_cols, d_out) = (x.rows(), self.t.cols(), layer.dim_out);
         let (t_rows, full) = (&self.t_rows, Part::Full);
         sums.noise_var += sum(var_bar.as_slice());
@@ -166,9 +167,7 @@ impl KnownTape {
         }
         product(&mut sums.a, true, Left::plain(&self.of_t, full), (t_rows, full), full);
         mix_columns(&projection.mean, &self.t, weights, (s_t, self.share), &mut self.t_bar);
-        let Second::Known { outer, wanted: found, cross } = &mut sums.second else {
-            unreachable!("the sums of the first layer are those of known inputs");
-        };
+        let ExactSums { outer, wanted: found, cross } = sums.second.exact_mut();
         *found = wanted;
         let add = !sums.fresh;
         sums.fresh = false;

@@ -6,18 +6,19 @@
 //! ```
 //! by the laws of total expectation and variance; N(m', diag v') is the input, independent in its dimensions.
 
-use super::{Inducing, Layer, LayerSums, Projection, Second, VARIANCE_FLOOR};
+use super::{BLOCK, GaussianSums, Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR};
+use crate::gauss::DiagGaussian;
 use crate::kernel::group::{Group, Products, group_size};
-use crate::pass::BLOCK;
+
 use deepgp_numerics::linalg::product::{Left, Part, product};
 use deepgp_numerics::linalg::{Mat, add_rows};
 
 /// What the adjoint needs of the forward pass of a group of points, the output moments, and ∂F/∂(output moments).
 #[derive(Debug, Clone)]
-pub struct RandomTape {
+pub struct GaussianTape {
     /// Number of points in the group.
     n: usize,
-    /// Whether [`RandomTape::backward`] may be called.
+    /// Whether [`GaussianTape::backward`] may be called.
     want_adjoint: bool,
     /// ψ₀, ψ₁, ξ, Ψ₂ of the points.
     group: Group,
@@ -31,17 +32,13 @@ pub struct RandomTape {
     g: Vec<Mat>,
     /// Working memory for one of these.
     room: Mat,
-    /// Output means, points × D_out.
-    pub mean: Mat,
-    /// Output variances with noise, points × D_out.
-    pub var: Mat,
-    /// ∂F/∂(output means), to be set before [`RandomTape::backward`].
-    pub mean_bar: Mat,
-    /// ∂F/∂(output variances), to be set before [`RandomTape::backward`].
-    pub var_bar: Mat,
+    /// The outputs with noise, points × D_out.
+    pub out: DiagGaussian,
+    /// ∂F/∂(their means and variances), to be set before [`GaussianTape::backward`].
+    pub out_bar: DiagGaussian,
 }
 
-impl RandomTape {
+impl GaussianTape {
     /// How many points are best taken together through these layers.
     pub fn group_size(layers: &[Layer]) -> usize {
         layers.iter().map(|l| group_size(l.n_inducing())).min().unwrap_or(BLOCK).min(BLOCK)
@@ -60,7 +57,7 @@ impl RandomTape {
     fn with(layer: &Layer, capacity: usize, want_adjoint: bool) -> Self {
         let (m, d_in, d_out) = (layer.n_inducing(), layer.dim_in(), layer.dim_out);
         let want_xi = layer.mean.weights().is_some();
-        let outputs = || Mat::zeros(capacity, d_out);
+        let outputs = || DiagGaussian::zeros(capacity, d_out);
         Self {
             n: 0,
             want_adjoint,
@@ -72,10 +69,8 @@ impl RandomTape {
             floored: vec![false; capacity * d_out],
             g: vec![Mat::default(); d_out],
             room: Mat::default(),
-            mean: outputs(),
-            var: outputs(),
-            mean_bar: outputs(),
-            var_bar: outputs(),
+            out: outputs(),
+            out_bar: outputs(),
         }
     }
 
@@ -87,24 +82,23 @@ impl RandomTape {
         layer: &Layer,
         inducing: &Inducing,
         projection: &Projection,
-        input: (&Mat, &Mat),
+        input: &DiagGaussian,
         n: usize,
     ) {
-        let (mean, var) = input;
         if !self.group.fits(&layer.kernel) {
-            *self = Self::with(layer, self.mean.rows(), self.want_adjoint);
+            *self = Self::with(layer, self.out.n_points(), self.want_adjoint);
         }
         self.n = n;
         let weights = (&projection.a, &projection.b[..]);
-        self.group.forward(&layer.kernel, &inducing.tables, weights, (mean, var, n), &mut self.products);
+        self.group.forward(&layer.kernel, &inducing.tables, weights, (&input.mean, &input.var, n), &mut self.products);
         self.group.psi0(&layer.kernel, &mut self.psi0[..n]);
         self.moments(layer, input);
     }
 
     /// The output moments of all points from their expectations.
-    fn moments(&mut self, layer: &Layer, input: (&Mat, &Mat)) {
+    fn moments(&mut self, layer: &Layer, input: &DiagGaussian) {
         let (d_out, all) = (layer.dim_out, self.n * layer.dim_out);
-        let (means, vars) = (&mut self.mean.as_mut_slice()[..all], &mut self.var.as_mut_slice()[..all]);
+        let (means, vars) = (&mut self.out.mean.as_mut_slice()[..all], &mut self.out.var.as_mut_slice()[..all]);
         let quadratic = &self.products.quadratic.as_slice()[..all];
         // m_f = ψ₁ A,   v_f = ψ₀ + ⟨B, Ψ₂⟩ − m_f²
         means.copy_from_slice(&self.products.mean.as_slice()[..all]);
@@ -114,7 +108,7 @@ impl RandomTape {
         if let Some(w) = layer.mean.weights() {
             self.add_linear_mean(w, input);
         }
-        let vars = &mut self.var.as_mut_slice()[..all];
+        let vars = &mut self.out.var.as_mut_slice()[..all];
         for (i, (v, held)) in vars.iter_mut().zip(&mut self.floored).enumerate() {
             let floor = VARIANCE_FLOOR * self.psi0[point(i, d_out)];
             // Written so that NaN stays NaN.
@@ -124,12 +118,13 @@ impl RandomTape {
     }
 
     /// What h ↦ Wᵀh adds to the moments of all points.
-    fn add_linear_mean(&mut self, w: &Mat, (mean, var): (&Mat, &Mat)) {
+    fn add_linear_mean(&mut self, w: &Mat, input: &DiagGaussian) {
         for (g, d) in (0..self.n).flat_map(|g| (0..w.cols()).map(move |d| (g, d))) {
             for q in (0..w.rows()).filter(|q| w[(*q, d)] != 0.0) {
                 let w_q = w[(q, d)];
-                self.mean[(g, d)] += w_q * mean[(g, q)];
-                self.var[(g, d)] += w_q * (w_q * var[(g, q)] + 2.0 * self.products.slope[(g, q * w.cols() + d)]);
+                self.out.mean[(g, d)] += w_q * input.mean[(g, q)];
+                self.out.var[(g, d)] +=
+                    w_q * (w_q * input.var[(g, q)] + 2.0 * self.products.slope[(g, q * w.cols() + d)]);
             }
         }
     }
@@ -139,23 +134,24 @@ impl RandomTape {
     /// ```text
     /// ψ̄₀ = Σ_d b      ∂F/∂(ψ₁A) = a − 2 b m_f      ∂F/∂⟨B, Ψ₂⟩ = b      ∂F/∂(ξ_q A) = 2 b W_q      g̃ = ∂F/∂A      C̄ = b Ψ₂
     /// ```
-    /// The sums are complete after [`RandomTape::end_block`].
+    /// The sums are complete after [`GaussianTape::end_block`].
     pub fn backward(
         &mut self,
         layer: &Layer,
         inducing: &Inducing,
         projection: &Projection,
-        input: (&Mat, &Mat),
-        input_bar: (&mut Mat, &mut Mat),
+        input: &DiagGaussian,
+        input_bar: &mut DiagGaussian,
         sums: &mut LayerSums,
     ) {
         let (n, d_out) = (self.n, layer.dim_out);
-        for bar in [&mut *input_bar.0, &mut *input_bar.1] {
+        for bar in [&mut input_bar.mean, &mut input_bar.var] {
             let cols = bar.cols();
             bar.as_mut_slice()[..n * cols].fill(0.0);
         }
         let all = n * d_out;
-        let given = self.mean_bar.as_slice()[..all].iter().zip(&self.var_bar.as_slice()[..all]).zip(&self.floored);
+        let given =
+            self.out_bar.mean.as_slice()[..all].iter().zip(&self.out_bar.var.as_slice()[..all]).zip(&self.floored);
         let (m_f_bar, b) = (&mut self.bar.mean.as_mut_slice()[..all], &mut self.bar.quadratic.as_mut_slice()[..all]);
         let out = m_f_bar.iter_mut().zip(b).zip(self.products.mean.as_slice());
         let (mut noise_var, mut floored) = (0.0, 0);
@@ -171,12 +167,12 @@ impl RandomTape {
         sums.floored += floored;
         if let Some(w) = layer.mean.weights() {
             for (g, d) in (0..n).flat_map(|g| (0..d_out).map(move |d| (g, d))) {
-                let (a, b) = (self.mean_bar[(g, d)], self.bar.quadratic[(g, d)]);
+                let (a, b) = (self.out_bar.mean[(g, d)], self.bar.quadratic[(g, d)]);
                 for q in 0..layer.dim_in() {
                     let w_q = w[(q, d)];
                     self.bar.slope[(g, q * d_out + d)] = 2.0 * b * w_q;
-                    input_bar.0[(g, q)] += w_q * a;
-                    input_bar.1[(g, q)] += w_q * w_q * b;
+                    input_bar.mean[(g, q)] += w_q * a;
+                    input_bar.var[(g, q)] += w_q * w_q * b;
                 }
             }
         }
@@ -186,9 +182,9 @@ impl RandomTape {
             &layer.kernel,
             &inducing.tables,
             (&projection.a, &projection.b),
-            (input.0, input.1, n),
+            (&input.mean, &input.var, n),
             (&self.psi0_bar[..n], &self.bar),
-            input_bar,
+            (&mut input_bar.mean, &mut input_bar.var),
             &mut sums.psi,
             (&mut self.g, first),
         );
@@ -200,9 +196,7 @@ impl RandomTape {
     /// g = L⁻¹ g̃ of every point:  ½ M² multiplications each      L⁻¹ (Σ g̃ g̃ᵀ) L⁻ᵀ afterwards:  ½ M³
     /// ```
     pub fn end_block(&mut self, inducing: &Inducing, n_points: usize, sums: &mut LayerSums) {
-        let Second::Random { outer, whitened, c } = &mut sums.second else {
-            unreachable!("the sums of a layer above the first are those of random inputs");
-        };
+        let GaussianSums { outer, whitened, c } = sums.second.gaussian_mut();
         let add = !sums.fresh;
         sums.fresh = false;
         self.group.end_block(c, add);
