@@ -4,6 +4,10 @@
 //! the next job for a while before it lies down, and the caller works along. Of as many pieces every thread gets the same ones in
 //! every job, as long as it keeps up, since what it worked on the last time is in its cache.
 
+mod share;
+
+pub use share::{in_order, map};
+
 use std::any::Any;
 use std::hint::spin_loop;
 use std::marker::PhantomData;
