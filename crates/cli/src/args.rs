@@ -2,11 +2,10 @@
 
 use crate::bench::options::{Auto, Check, Frontier, SplitList, Table};
 use crate::bench::report_options::ReportOptions;
-use crate::options::{ModelOptions, Options, TableOptions};
-use crate::values::FunctionName;
-pub use crate::values::widths;
+use crate::make::FunctionName;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use clap_complete::Shell;
+use deepgp_fit::{FitSettings, ModelSettings, TableSettings};
 use std::path::PathBuf;
 
 const OVERVIEW: &str = "\
@@ -77,7 +76,7 @@ same machine, resumed or not, unless --time ends it.";
 pub struct Fit {
     /// What has a default.
     #[command(flatten)]
-    pub options: Options,
+    pub settings: FitSettings,
     /// Take settings from this TOML file, with the names of the options here; options given here come first
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -130,7 +129,7 @@ pub struct Predict {
     pub quiet: bool,
     /// How the table is written.
     #[command(flatten)]
-    pub table: TableOptions,
+    pub table: TableSettings,
 }
 
 /// Options of `score`.
@@ -158,7 +157,7 @@ pub struct Score {
     pub quiet: bool,
     /// How the table is written.
     #[command(flatten)]
-    pub table: TableOptions,
+    pub table: TableSettings,
 }
 
 /// Options of `show`.
@@ -203,7 +202,7 @@ pub struct Report {
     pub quiet: bool,
     /// How the table is written.
     #[command(flatten)]
-    pub table: TableOptions,
+    pub table: TableSettings,
 }
 
 /// Options of `demo`.
@@ -415,11 +414,12 @@ pub struct Speed {
     /// Seconds to measure each size for.
     #[arg(long, default_value_t = 2.0)]
     pub seconds: f64,
-    /// Steps before those that are timed. The first ones on a large table take longer: their sites often have to be halved.
+    /// Steps before those that are timed. The first ones on a large table take longer: their sites often have to be
+    /// halved.
     #[arg(long, default_value_t = 20)]
     pub warm_up: usize,
-    /// Time another library in the same run: its script and a Python that has it, such as peer_gpytorch.py=venv/bin/python;
-    /// may be given several times. Takes the place of the grid.
+    /// Time another library in the same run: its script and a Python that has it, such as
+    /// peer_gpytorch.py=venv/bin/python; may be given several times. Takes the place of the grid.
     #[arg(long, value_name = "SCRIPT=PYTHON")]
     pub peer: Vec<String>,
     /// Only train for exactly this many steps at each size, without a clock: for tools that count instructions.
@@ -450,8 +450,8 @@ pub struct Splits {
     /// Fail unless the mean test log density is at least this
     #[arg(long, allow_hyphen_values = true)]
     pub min_log_density: Option<f64>,
-    /// Let a search choose the model on each split's training rows, as `fit --auto` does; of the options below only seed and
-    /// threads can be set
+    /// Let a search choose the model on each split's training rows, as `fit --auto` does; of the options below only
+    /// seed and threads can be set
     #[arg(long)]
     pub auto: bool,
     /// With --auto: multiplies all numbers of steps [default: 1]
@@ -462,5 +462,5 @@ pub struct Splits {
     pub memory: Option<PathBuf>,
     /// The model and its training.
     #[command(flatten)]
-    pub model: ModelOptions,
+    pub model: ModelSettings,
 }

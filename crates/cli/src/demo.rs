@@ -1,23 +1,23 @@
 //! `deepgp demo`: a sparse GP and a deep GP on built-in data, side by side, with tables, models and reports to look at.
 
 use crate::args::Demo;
-use crate::fit::data::learn;
-use crate::fit::train_on;
-use crate::make::{generator, write_table};
-use crate::options::{ModelOptions, Options};
+use crate::fault::{in_words, usage_of};
+use crate::fit::Teller;
+use crate::make::{FunctionName, generator, write_table};
 use crate::out::{note, print, print_json, shown};
-use crate::plan::Plan;
 use crate::report::{Sample, report, write_page};
 use crate::rows::Loaded;
 use crate::score::Tallies;
-use crate::values::{FunctionName, Seconds, Widths};
 use crate::words::{duration, kind, number, percent};
 use anyhow::{Context, Result};
 use deepgp_data::{Batch, Source};
+use deepgp_fit::values::{Seconds, Widths};
+use deepgp_fit::{Event, Fit, FitSettings, ModelSettings, Plan};
 use deepgp_numerics::linalg::Mat;
 use deepgp_task::{Record, Scores};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// A table to learn from and one to be tested on.
@@ -133,25 +133,36 @@ fn result(data: &str, model: &str, record: &Record, scores: &Scores) -> Value {
 /// Trains on a set, saves the model and, of the deep one, a report.
 fn compare(args: &Demo, set: &Set, hidden: Vec<usize>, folder: &Path) -> Result<(Loaded, Scores)> {
     let is_deep = !hidden.is_empty();
-    let options = Options {
+    let settings = FitSettings {
         data: Some(folder.join("train.csv")),
         out: Some(folder.join(if is_deep { "deep.deepgp" } else { "sparse.deepgp" })),
-        model: ModelOptions {
+        model: ModelSettings {
             hidden: Some(Widths(hidden)),
             iters: Some(args.iters),
             seed: Some(args.seed),
-            ..ModelOptions::default()
+            ..ModelSettings::default()
         },
         // So few rows are worth more in training.
         valid: Some(0.0),
         checkpoint: Some(Seconds(0.0)),
-        ..Options::default()
+        ..FitSettings::default()
     };
-    let mut plan = Plan::resolve(&options)?;
-    let source = Source::new(&plan.data);
-    let (schema, _, notices) = learn(&mut plan, &source)?;
-    let saved = train_on(&mut plan, &source, schema, notices, None, args.quiet)?.saved;
-    saved.save(&plan.out)?;
+    let plan = Plan::new(&settings).map_err(usage_of)?;
+    let source = Source::new(plan.data());
+    let mut teller = Teller::new(args.quiet);
+    // What the table is like is known.
+    let fit = Fit::new(plan, &source, &mut |event| {
+        if let Event::RowsRead { .. } = event {
+            teller.tell(&event);
+        }
+    });
+    let never = AtomicBool::new(false);
+    let trained = fit.map_err(in_words)?.run(&never, &mut |event| {
+        if let Event::Step(_) | Event::Trained = event {
+            teller.tell(&event);
+        }
+    });
+    let saved = trained.map_err(in_words)?.saved;
     let loaded = Loaded { model: saved.model()?, saved };
     let (x, y) = &set.test;
     let batch = Batch { inputs: x.clone(), targets: y.clone(), rows: Vec::new() };

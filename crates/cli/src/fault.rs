@@ -1,5 +1,7 @@
 //! Errors of the command line and the exit codes they lead to.
 
+use anyhow::anyhow;
+use deepgp_fit::{Error, OutputError, SettingsError};
 use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
 
@@ -29,6 +31,31 @@ macro_rules! usage {
     ($($arg:tt)*) => { anyhow::Error::new($crate::fault::Usage(format!($($arg)*))) };
 }
 pub(crate) use usage;
+
+/// Settings that cannot be, in the words of the command line.
+pub fn usage_of(error: SettingsError) -> anyhow::Error {
+    match error {
+        SettingsError::OutOfRange { name, must } => usage!("--{name} must {must}"),
+        SettingsError::NoTable => usage!("{error}; try: deepgp fit data.csv --target COLUMN"),
+        SettingsError::NoTarget => usage!("{error}; name one with --target"),
+        SettingsError::NothingToRecalibrateBy => usage!("--recalibrate needs held-out rows, and --valid is 0"),
+        _ => usage!("{error}"),
+    }
+}
+
+/// What went wrong with a fit, in the words of the command line.
+pub fn in_words(error: Error) -> anyhow::Error {
+    match error {
+        Error::Settings(error) => usage_of(error),
+        Error::StoredSettings { path, source } => {
+            usage_of(source).context(format!("{} makes no sense", path.display()))
+        }
+        Error::Output(error @ OutputError::Folder(_)) => anyhow!("{error}; name a file with --out"),
+        Error::Output(error @ OutputError::NotAModel(_)) => anyhow!("{error}; choose another --out, or remove it"),
+        Error::Output(error @ OutputError::ReadOnly(_)) => anyhow!("{error}; choose another --out"),
+        error => error.into(),
+    }
+}
 
 /// Tells the user, in one line on standard error, and says how to exit.
 pub fn exit(error: &anyhow::Error) -> ExitCode {

@@ -2,23 +2,20 @@
 
 mod args;
 mod bench;
+mod config_file;
 mod data;
 mod demo;
 mod fault;
 mod fit;
-mod in_order;
 mod make;
-mod options;
 mod out;
 mod pages;
-mod plan;
 mod predict;
 mod report;
 mod rows;
 mod score;
 mod show;
 mod signals;
-mod values;
 mod words;
 
 use args::{Bench, Command};
@@ -27,7 +24,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let done = match args::Args::parse().command {
-        Command::Fit(args) => fit::run(*args),
+        Command::Fit(args) => fit::run(&args),
         Command::Predict(args) => predict::run(&args).map(|()| fault::SUCCESS),
         Command::Score(args) => score::run(&args).map(|()| fault::SUCCESS),
         Command::Show(args) => show::run(&args).map(|()| fault::SUCCESS),

@@ -1,12 +1,12 @@
 //! `deepgp predict`: mean, deviation and interval of every row of a table, in bounded memory.
 
 use crate::args::Predict;
-use crate::fault::usage;
-use crate::options::threads;
+use crate::fault::{usage, usage_of};
 use crate::out::{print_json, shown, write_to};
 use crate::rows::{Loaded, Table};
 use anyhow::{Context, Result};
 use deepgp_data::{Batch, Targets};
+use deepgp_fit::threads;
 use deepgp_numerics::linalg::Mat;
 use serde_json::json;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ pub fn run(args: &Predict) -> Result<()> {
         return Err(usage!("--interval must lie between 0 and 1, not {}", args.interval));
     }
     let started = Instant::now();
-    let threads = threads(args.threads)?;
+    let threads = threads(args.threads).map_err(usage_of)?;
     let loaded = Loaded::open(&args.model)?;
     let json_rows = args.json && args.out.is_none();
     let is_tsv = args.out.as_ref().is_some_and(|p| p.extension().is_some_and(|e| e.eq_ignore_ascii_case("tsv")));

@@ -1,13 +1,14 @@
 //! `deepgp report`: a model on a table, as one HTML page and figures.
 
 use crate::args::Report as Args;
-use crate::options::{ModelOptions, threads};
+use crate::fault::usage_of;
 use crate::out::{note, print, print_json, shown, write_to};
 use crate::rows::{Loaded, Table};
 use crate::score::Tallies;
 use crate::words::{count, duration, network, plural};
 use anyhow::{Context, Result};
 use deepgp_data::{Batch, Targets};
+use deepgp_fit::{ModelSettings, threads};
 use deepgp_numerics::linalg::Mat;
 use deepgp_report::{CurvePoint, Report, Source, Training, from_model};
 use deepgp_task::{Record, Scores};
@@ -21,7 +22,7 @@ const MOST_ROWS: usize = 50_000;
 
 /// Writes the page, and the figures if asked for.
 pub fn run(args: &Args) -> Result<()> {
-    let threads = threads(args.threads)?;
+    let threads = threads(args.threads).map_err(usage_of)?;
     let loaded = Loaded::open(&args.model)?;
     let (mut tallies, mut sample) = (Tallies::default(), Sample::new());
     let table =
@@ -120,7 +121,7 @@ fn curve_point(point: &deepgp_task::CurvePoint) -> Option<CurvePoint> {
 
 /// Names and values of everything that was decided.
 fn settings(record: &Record) -> Vec<(String, String)> {
-    let options = serde_json::to_value(ModelOptions::of(&record.config)).unwrap_or_default();
+    let options = serde_json::to_value(ModelSettings::of(&record.config)).unwrap_or_default();
     let own = options
         .as_object()
         .into_iter()

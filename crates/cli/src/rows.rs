@@ -1,15 +1,15 @@
 //! A model file and a table, read together chunk by chunk: what `predict`, `score` and `report` share.
 
-use crate::in_order::in_order;
-use crate::options::TableOptions;
 use crate::out::notices;
 use anyhow::{Context, Result, anyhow};
 use deepgp_data::{Batch, Encoder, Reader, Source, Targets};
+use deepgp_fit::TableSettings;
+use deepgp_numerics::pool::in_order;
 use deepgp_task::{Model, SavedModel};
 use std::path::Path;
 
-/// Rows that a thread works on at a time: enough that what a prediction needs once is little beside them, few enough that tables of
-/// some thousand rows have some for each of several threads.
+/// Rows that a thread works on at a time: enough that what a prediction needs once is little beside them, few enough
+/// that tables of some thousand rows have some for each of several threads.
 const PART_ROWS: usize = 512;
 
 /// A table for a model, and how to go through it.
@@ -17,7 +17,7 @@ pub struct Table<'a> {
     /// The file.
     pub data: &'a Path,
     /// How it is written.
-    pub options: &'a TableOptions,
+    pub options: &'a TableSettings,
     /// Whether targets are read.
     pub targets: Targets,
     /// Threads that work on it.
@@ -46,7 +46,8 @@ impl Loaded {
     }
 
     /// Has threads `work` on the rows of a table, 512 at a time, calls `visit` with these and what came of them, in the
-    /// table's order, and tells what was decided about the table. What `work` gets does not depend on the number of threads.
+    /// table's order, and tells what was decided about the table. What `work` gets does not depend on the number of
+    /// threads.
     ///
     /// # Errors
     /// What is wrong with the table, and what `work` and `visit` say; there is at least one row.

@@ -1,12 +1,13 @@
 //! `deepgp score`: how good a model is on a table, beside a linear model and a constant one.
 
 use crate::args::Score;
-use crate::options::threads;
+use crate::fault::usage_of;
 use crate::out::{note, print, print_json, shown};
 use crate::rows::{Loaded, Table};
 use crate::words::{kind, number, plural, score_table, surprise};
 use anyhow::Result;
 use deepgp_data::{Batch, Targets};
+use deepgp_fit::threads;
 use deepgp_numerics::linalg::Mat;
 use deepgp_task::{ScoreTally, Scores};
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use std::path::Path;
 
 /// Scores the model and what it is compared with.
 pub fn run(args: &Score) -> Result<()> {
-    let threads = threads(args.threads)?;
+    let threads = threads(args.threads).map_err(usage_of)?;
     let loaded = Loaded::open(&args.model)?;
     let table =
         Table { data: &args.data, options: &args.table, targets: Targets::Required, threads, quiet: args.quiet };

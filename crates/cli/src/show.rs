@@ -1,8 +1,7 @@
 //! `deepgp show`: what a model is and what it has learnt, in words.
 
 use crate::args::Show;
-use crate::fit::kinds;
-use crate::options::ModelOptions;
+use crate::fit::{kinds, summary};
 use crate::out::{print, print_json};
 use crate::rows::Loaded;
 use crate::words::{count, duration, mixed_network, number, percent, plural};
@@ -11,6 +10,7 @@ use deepgp::kernel::{Kernel, Smoothness};
 use deepgp::layer::Layer;
 use deepgp::likelihood::Likelihood;
 use deepgp_data::{Kind, Schema};
+use deepgp_fit::ModelSettings;
 use deepgp_report::mean_square_slopes;
 use deepgp_task::{Record, SavedModel};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ fn described(saved: &SavedModel) -> Value {
         "termination": record.termination,
         "n_events": record.n_events,
         "held_out": record.held_out,
-        "settings": ModelOptions::of(&record.config),
+        "settings": ModelSettings::of(&record.config),
     })
 }
 
@@ -80,7 +80,7 @@ fn text(saved: &SavedModel) -> String {
         out += &format!("scaled   standard deviations times {}, by held-out rows\n", number(factor));
     }
     if !record.tried.is_empty() {
-        out += &format!("\n{}", crate::fit::summary(record, 1 + saved.others.len()));
+        out += &format!("\n{}", summary(record, 1 + saved.others.len()));
     }
     out += "\nnetwork (inputs and targets have standard deviation 1 here)\n";
     for (l, layer) in model.layers().iter().enumerate() {
@@ -211,7 +211,7 @@ pub fn relevance(saved: &SavedModel) -> Vec<(String, f64)> {
 
 fn training(record: &Record) -> String {
     let train = &record.config.train;
-    let settings = serde_json::to_value(ModelOptions::of(&record.config)).unwrap_or_default();
+    let settings = serde_json::to_value(ModelSettings::of(&record.config)).unwrap_or_default();
     let setting = |name: &str| settings[name].to_string().replace('"', "");
     let mut out = format!(
         "\ntraining\n  {}, {} in {}, batches of {}, learning rate {} ({})\n  engine {}, alpha {}, damping {}, seed {}\n",

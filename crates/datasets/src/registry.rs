@@ -28,6 +28,7 @@ impl Set {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::set::{Home, SplitRule};
     use crate::{splits_sha256, standard_splits};
     use std::collections::HashSet;
 

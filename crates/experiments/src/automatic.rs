@@ -12,7 +12,8 @@ use crate::task::{Parts, Task, TaskData};
 use deepgp::Fitted;
 use deepgp::init::KernelChoice;
 use deepgp::train::Termination;
-use deepgp_fit::{Design, MOST_EXACT_ROWS, Memory, SearchSettings, fit, fit_design};
+use deepgp_fit::Stop;
+use deepgp_fit::search::{Design, MOST_EXACT_ROWS, Memory, SearchSettings, search, train_design};
 use deepgp_task::{Config, Judged, Model, Prepared, Scores};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -154,7 +155,7 @@ pub fn repeat(
     let mut automatic = Automatic { effort, seed, judged: None, tried: Vec::new() };
     let (config, model): (Config, Model) = match entrant {
         Entrant::Auto => {
-            let found = fit(&data, &settings, &Memory::default(), stop, &|_| ())?;
+            let found = search(&data, &settings, &Memory::default(), &Stop::by(stop), &mut |_| ())?;
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
@@ -164,7 +165,9 @@ pub fn repeat(
         }
         Entrant::Exact(kernel) => {
             let design = Design::Exact { kernel: *kernel };
-            let Some((fitted, config)) = fit_design(&design, &data, &settings, stop)? else { return Ok(None) };
+            let Some((fitted, config)) = train_design(&design, &data, &settings, &Stop::by(stop))? else {
+                return Ok(None);
+            };
             (config, data.model(fitted)?)
         }
     };

@@ -1,8 +1,8 @@
-//! Independent jobs on several threads.
+//! Independent jobs on several threads, until one fails.
 
 use crate::error::{Error, Result};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use deepgp_numerics::pool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Does all jobs, in order of their start, on so many threads, until one fails or `stop` is set; a failure sets it.
 ///
@@ -14,28 +14,24 @@ pub fn for_each<J: Sync>(
     stop: &AtomicBool,
     work: impl Fn(&J) -> Result<()> + Sync,
 ) -> Result<()> {
-    let (next, failure): (AtomicUsize, Mutex<Option<Error>>) = (AtomicUsize::new(0), Mutex::new(None));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, jobs.len().max(1)) {
-            scope.spawn(|| {
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if stop.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    if let Err(error) = work(job) {
-                        stop.store(true, Ordering::Relaxed);
-                        failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                    }
-                }
-            });
+    let unless_stopped = |job: &J| {
+        if stop.load(Ordering::Relaxed) {
+            return None;
         }
-    });
-    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        let failure = work(job).err();
+        if failure.is_some() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        failure
+    };
+    let failures: Vec<Option<Error>> = pool::map(threads, jobs, unless_stopped, |_| ());
+    failures.into_iter().flatten().next().map_or(Ok(()), Err)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn every_job_is_done_once_and_a_failure_ends_it() {

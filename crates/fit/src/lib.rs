@@ -1,29 +1,68 @@
-//! The automatic mode: which model suits these rows, with nothing to tune.
+//! The workflow of a fit: holding rows out, searching for a model or training a given network, early stopping,
+//! checkpoints, resuming and limits of time. It prints nothing and installs no signal handlers: what happens comes out
+//! as [`Event`]s, and a flag stops it.
 //!
-//! Candidates (exact and sparse GPs, smooth and rough; narrow deep GPs; wide ones with a linear mean; all of them with indicators of
-//! inputs that take few values and with a transformed target, too, if that pays for a plain GP) are compared by the log density of
-//! rows they were not trained on: all of them on one fold, the better ones on all folds, the best with more inducing inputs and other
-//! powers α as long as that pays. What is left is mixed with the weights that suit those rows best, and trained on all rows. The
-//! answer depends on data, settings and seed alone, not on the clock.
+//! Data flow one way: [`FitSettings`] (what was said) are checked once and become a [`Plan`]; a [`Fit`] reads the table
+//! by it, and [`Fit::run`] gives a [`FitResult`].
 //!
 //! ```
+//! use deepgp_data::Source;
+//! use deepgp_fit::{Event, Fit, FitSettings, Plan};
 //! use std::sync::atomic::AtomicBool;
 //!
-//! let (x, y) = deepgp_datasets::builtin::step(60, 0.1, 1);
-//! let settings = deepgp_fit::SearchSettings { effort: 0.05, ..deepgp_fit::SearchSettings::default() };
-//! let data = deepgp_task::Prepared::new(x.clone(), y.clone())?;
-//! let found = deepgp_fit::fit(&data, &settings, &deepgp_fit::Memory::default(), &AtomicBool::new(false), &|_| ())?;
-//! assert!(found.tried.len() >= 4 && found.model(&data)?.score(&x, &y)?.rmse < 1.0);
-//! # Ok::<(), deepgp::Error>(())
+//! # let folder = std::env::temp_dir().join(format!("deepgp-fit-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! let rows: String = (0..80).map(|i| format!("{i},{}\n", (0.1 * i as f64).sin())).collect();
+//! let source = Source::from_bytes("wave.csv", format!("x,y\n{rows}").into_bytes());
+//! let settings = FitSettings {
+//!     data: Some("wave.csv".into()),
+//!     out: Some(folder.join("wave.deepgp")),
+//!     effort: Some(0.02),
+//!     ..FitSettings::default()
+//! };
+//! let mut on_event = |event: Event<'_>| {
+//!     if let Event::Tried(tried) = event {
+//!         println!("{}: {:?}", tried.name, tried.mean_log_density);
+//!     }
+//! };
+//! let fit = Fit::new(Plan::new(&settings)?, &source, &mut on_event)?;
+//! let result = fit.run(&AtomicBool::new(false), &mut on_event)?;
+//! assert!(result.saved.record.held_out.is_some_and(|scores| scores.rmse < 0.5));
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//! A fit that was stopped leaves a checkpoint beside its model file, from which [`Interrupted::load`] and
+//! [`Fit::resume`] go on to the same bits. The search alone, on rows in memory, is [`search::search`].
+//!
+//! With the feature `clap`, the settings are a command's options as well: name, help, type and default of each stand in
+//! one place.
 
-mod candidate;
-mod folds;
-mod memory;
-mod search;
-mod stack;
-mod trial;
+mod checkpoint;
+mod clock;
+mod error;
+mod event;
+mod fit;
+mod held_out;
+pub mod names;
+mod output;
+mod plan;
+mod preview;
+mod result;
+pub mod search;
+mod search_checkpoint;
+mod search_run;
+mod settings;
+mod stop;
+mod training_data;
+mod training_run;
+pub mod values;
 
-pub use candidate::{Candidate, Design, Form, MOST_EXACT_ROWS};
-pub use memory::Memory;
-pub use search::{Found, SearchSettings, fit, fit_design};
+pub use checkpoint::Interrupted;
+pub use error::{Error, OutputError, Result, SettingsError};
+pub use event::{Done, Event, OnEvent, Progress};
+pub use fit::Fit;
+pub use plan::{Plan, checkpoint_of, search_settings};
+pub use preview::Preview;
+pub use result::{Ending, FitResult, Remark};
+pub use settings::{FitSettings, ModelSettings, TableSettings, positive, threads};
+pub use stop::{Reason, Stop};

@@ -1,21 +1,24 @@
-//! Small tables of every awkward kind: none may end in a panic, a number that is not one, a variance below the noise, or a model
-//! that is much worse than the mean.
+//! Small tables of every awkward kind: none may end in a panic, a number that is not one, a variance below the noise,
+//! or a model that is much worse than the mean.
 //!
 //! A few dozen tables in every run of the tests; `AWKWARD_TABLES=1000` for the full count.
 
 use deepgp::likelihood::Likelihood;
-use deepgp_fit::{Memory, SearchSettings, fit};
+use deepgp_fit::Stop;
+use deepgp_fit::search::{Memory, SearchSettings, search};
 use deepgp_numerics::linalg::Mat;
+use deepgp_numerics::pool;
 use deepgp_numerics::special::normal_log_density;
 use deepgp_task::Prepared;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Cauchy, Distribution, StandardNormal};
-use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 
-/// RMSE on fresh rows relative to that of the training mean that may not be exceeded, and the same on the training rows; where tails
-/// are heavy, nats that the median log density may be below that of a normal with the training mean and variance, corrected for few rows. With a dozen rows the choice of a model is luck, and so is whether it is a little worse than the mean.
+/// RMSE on fresh rows relative to that of the training mean that may not be exceeded, and the same on the training
+/// rows; where tails are heavy, nats that the median log density may be below that of a normal with the training mean
+/// and variance, corrected for few rows. With a dozen rows the choice of a model is luck, and so is whether it is a
+/// little worse than the mean.
 const FRESH_MARGIN: f64 = 1.3;
 const TRAINING_MARGIN: f64 = 1.01;
 const DENSITY_MARGIN: f64 = 0.3;
@@ -126,8 +129,9 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[test]
 fn awkward_tables_do_no_harm() {
     let count: u64 = std::env::var("AWKWARD_TABLES").ok().and_then(|n| n.parse().ok()).unwrap_or(24);
-    let searches = AtomicUsize::new(0);
-    (0..count).into_par_iter().for_each(|seed| {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let seeds: Vec<u64> = (0..count).collect();
+    let one = |&seed: &u64| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let quirk = QUIRKS[seed as usize % QUIRKS.len()];
         // Half of the tables have a few rows only.
@@ -135,18 +139,17 @@ fn awkward_tables_do_no_harm() {
         let columns = rng.random_range(1..=50);
         let (x, y) = table(quirk, rows, columns, &mut rng);
         let what = format!("seed {seed}: {quirk:?}, {rows} rows, {columns} columns");
-        let in_flight = 1 + searches.fetch_add(1, Ordering::Relaxed);
-        assert!(in_flight <= rayon::current_num_threads(), "{what}: a thread that waits for a search began another");
         check(quirk, rows, &x, &y, &what);
-        searches.fetch_sub(1, Ordering::Relaxed);
-    });
+    };
+    pool::map(threads, &seeds, one, |()| ());
 }
 
 fn check(quirk: Quirk, rows: usize, x: &Mat, y: &Mat, what: &str) {
     let (own, fresh): (Vec<usize>, Vec<usize>) = (0..x.rows()).partition(|&row| row < rows);
     let data = Prepared::new(x.select_rows(&own), y.select_rows(&own)).unwrap_or_else(|e| panic!("{what}: {e}"));
     let settings = SearchSettings { effort: 0.02, ..SearchSettings::default() };
-    let found = fit(&data, &settings, &Memory::default(), &AtomicBool::new(false), &|_| ())
+    let never = AtomicBool::new(false);
+    let found = search(&data, &settings, &Memory::default(), &Stop::by(&never), &mut |_| ())
         .unwrap_or_else(|e| panic!("{what}: {e}"));
     let model = found.model(&data).unwrap_or_else(|e| panic!("{what}: {e}"));
     let mean = own.iter().map(|&i| y[(i, 0)] / rows as f64).sum::<f64>();
@@ -154,7 +157,8 @@ fn check(quirk: Quirk, rows: usize, x: &Mat, y: &Mat, what: &str) {
         let predicted = model.predict(&x.select_rows(part)).unwrap_or_else(|e| panic!("{what}: {e}"));
         let (m, v) = (predicted.y.mean.column(0), predicted.y.var.column(0));
         assert!(m.iter().chain(&v).all(|v| v.is_finite()), "{what}: a prediction that is not finite");
-        // Noise of every member is below the variance of what is observed; that of a transformed target has another unit.
+        // Noise of every member is below the variance of what is observed; that of a transformed target has another
+        // unit.
         assert!(v.iter().all(|v| *v > 0.0), "{what}: no variance");
         for member in found.members.iter().filter(|member| member.warps.is_empty()) {
             let Likelihood::Gaussian(noise) = member.fitted.network.likelihood() else {

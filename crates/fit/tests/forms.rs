@@ -1,7 +1,8 @@
 //! Data whose form matters: a search finds the form, and the model keeps it.
 
 use deepgp::Result;
-use deepgp_fit::{Found, Memory, SearchSettings, fit};
+use deepgp_fit::Stop;
+use deepgp_fit::search::{Memory, SearchResult, SearchSettings, search};
 use deepgp_numerics::linalg::Mat;
 use deepgp_task::Prepared;
 use std::sync::atomic::AtomicBool;
@@ -18,16 +19,17 @@ fn coded(rows: usize, shift: f64) -> (Mat, Mat) {
 }
 
 /// A search that is quick.
-fn search(data: &Prepared) -> Result<Found> {
+fn quick(data: &Prepared) -> Result<SearchResult> {
     let settings = SearchSettings { effort: 0.08, ..SearchSettings::default() };
-    fit(data, &settings, &Memory::default(), &AtomicBool::new(false), &|_| ())
+    let never = AtomicBool::new(false);
+    search(data, &settings, &Memory::default(), &Stop::by(&never), &mut |_| ())
 }
 
 #[test]
 fn a_code_is_not_taken_for_a_quantity() -> Result<()> {
     let (x, y) = coded(150, 0.0);
     let data = Prepared::new(x, y)?;
-    let found = search(&data)?;
+    let found = quick(&data)?;
     let score = |name: &str| {
         let tried = found.tried.iter().find(|tried| tried.name == name && tried.folds > 1);
         tried.and_then(|tried| tried.mean_log_density).expect(name)
@@ -49,7 +51,7 @@ fn values_that_few_rows_have_lose_no_member() -> Result<()> {
         let (mut x, mut y) = coded(100, 0.0);
         (x[(rare, 1)], y[(rare, 0)]) = (6.0 + rare as f64, 5.0);
         let data = Prepared::new(x, y)?;
-        let found = search(&data)?;
+        let found = quick(&data)?;
         let weights: Vec<f64> = found.members.iter().map(|member| member.weight).collect();
         assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{weights:?}");
         assert!(found.members[0].indicators.is_some(), "{:#?}", found.tried);

@@ -2,10 +2,11 @@
 
 use super::options::Auto;
 use super::study::{run, tasks_or};
-use crate::options::positive;
+use crate::fault::usage_of;
 use anyhow::Result;
 use deepgp_experiments::Task;
 use deepgp_experiments::automatic::AutoStudy;
+use deepgp_fit::positive;
 
 /// The data sets that the automatic mode is measured on, unless others are asked for.
 const TASKS: [&str; 8] = ["boston", "concrete", "energy1", "kin8nm", "naval1", "power", "wine_red", "protein"];
@@ -13,7 +14,7 @@ const TASKS: [&str; 8] = ["boston", "concrete", "energy1", "kin8nm", "naval1", "
 /// Runs the study; returns the exit code.
 pub fn auto(args: &Auto) -> Result<u8> {
     let default = TASKS.iter().map(|name| name.parse()).collect::<deepgp_experiments::Result<Vec<Task>>>()?;
-    positive("effort", args.effort)?;
+    positive("effort", args.effort).map_err(usage_of)?;
     let study = AutoStudy {
         name: args.name.clone(),
         tasks: tasks_or(&args.study.tasks, default)?,

@@ -2,10 +2,11 @@
 
 use super::options::Frontier;
 use super::study::{run, tasks_or};
-use crate::options::positive;
-use crate::values::EngineName;
+use crate::fault::usage_of;
 use anyhow::Result;
 use deepgp_experiments::{Network, Study, Task, Variant};
+use deepgp_fit::names::EngineName;
+use deepgp_fit::positive;
 
 /// Data sets that are small enough for full EP, unless others are asked for.
 const TASKS: [&str; 3] = ["boston", "concrete", "energy1"];
@@ -22,7 +23,7 @@ const ENGINES: [EngineName; 4] = [EngineName::Sep, EngineName::Ep, EngineName::A
 pub fn frontier(args: &Frontier) -> Result<u8> {
     let default = TASKS.iter().map(|name| name.parse()).collect::<deepgp_experiments::Result<Vec<Task>>>()?;
     let tasks = tasks_or(&args.study.tasks, default)?;
-    positive("lr", args.lr)?;
+    positive("lr", args.lr).map_err(usage_of)?;
     let variants = |networks: &[&str], inducing: &[usize], engines: &[EngineName]| -> Result<Vec<Variant>> {
         let mut all = Vec::new();
         for network in networks {

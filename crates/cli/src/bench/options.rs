@@ -1,12 +1,12 @@
 //! What can be typed after `bench table`, `bench frontier` and `bench check`.
 
-use crate::fault::usage;
-use crate::options::positive;
-use crate::values::{EngineName, ScheduleName};
+use crate::fault::{usage, usage_of};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use deepgp_experiments::record::{Criterion, SearchSettings};
 use deepgp_experiments::{Network, Shard, Task, Variant};
+use deepgp_fit::names::{EngineName, ScheduleName};
+use deepgp_fit::positive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -205,7 +205,7 @@ impl Table {
                     for &alpha in &self.alpha {
                         let mut variant = self.training.variant(network, inducing, engine, alpha)?;
                         if let Some(lr) = self.lr {
-                            positive("lr", lr)?;
+                            positive("lr", lr).map_err(usage_of)?;
                             variant.base.train.learning_rate = lr;
                         }
                         if all.iter().any(|other| other.label() == variant.label()) {

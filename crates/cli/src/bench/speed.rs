@@ -3,10 +3,11 @@
 use super::cost::Shape;
 use super::machine::{Ceilings, measure_ceilings, median, peak_megabytes};
 use super::sizes::{Sizes, prediction_rate, run_for};
-use crate::args::{Speed, widths};
+use crate::args::Speed;
 use anyhow::Result;
 use deepgp::train::Trainer;
 use deepgp_experiments::Circumstances;
+use deepgp_fit::values::Widths;
 use deepgp_numerics::linalg::Mat;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +44,8 @@ pub fn speed(args: &Speed) -> Result<()> {
     if !args.peer.is_empty() {
         return super::peers::compare(args);
     }
-    let networks = args.hidden.iter().map(|text| widths(text)).collect::<Result<Vec<_>>>()?;
+    let widths = |text: &String| text.parse::<Widths>().map(|widths| widths.0).map_err(anyhow::Error::msg);
+    let networks = args.hidden.iter().map(widths).collect::<Result<Vec<_>>>()?;
     if let Some(steps) = args.steps {
         return count_steps(args, &networks, steps);
     }

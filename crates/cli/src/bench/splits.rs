@@ -1,12 +1,13 @@
 //! Measurements on standard splits.
 
 use crate::args::Splits;
+use crate::fault::usage_of;
 use crate::out::note;
-use crate::plan::search_settings;
 use anyhow::{Context, Result, bail, ensure};
 use deepgp::train::Termination;
 use deepgp_data::{Table, read_splits, train_test};
-use deepgp_fit::{Found, Memory};
+use deepgp_fit::search::{Memory, SearchResult};
+use deepgp_fit::{Stop, search_settings};
 use deepgp_io::Kind;
 use deepgp_numerics::linalg::Mat;
 use deepgp_task::{Config, Model, Prepared, Scores, Tried};
@@ -25,7 +26,7 @@ pub fn splits(args: &Splits) -> Result<()> {
     ensure!(args.target < args.targets, "--target {} but there are {} targets", args.target, args.targets);
     let y = Mat::from_vec(targets.rows(), 1, targets.column(args.target))?;
     let all = read_splits(args.folder.join("splits.csv"))?;
-    let config = args.model.config()?;
+    let config = args.model.config().map_err(usage_of)?;
 
     if let Some(folder) = &args.memory {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -91,19 +92,20 @@ fn train_on(args: &Splits, split: usize, x: Mat, y: Mat, config: &Config) -> Res
 }
 
 /// The search on a split's training rows, which goes on from what the memory's folder has of it.
-fn search(args: &Splits, split: usize, data: &Prepared) -> Result<Found> {
-    let settings = search_settings(&args.model, None, args.effort)?;
+fn search(args: &Splits, split: usize, data: &Prepared) -> Result<SearchResult> {
+    let settings = search_settings(&args.model, None, args.effort).map_err(usage_of)?;
     let file = args.memory.as_ref().map(|folder| folder.join(format!("split-{split}.search")));
     let memory: Memory = match &file {
         Some(file) if file.exists() => deepgp_io::load(file, Kind::Search)?,
         _ => Memory::default(),
     };
-    let keep = |_: &Tried| {
+    let mut keep = |_: &Tried| {
         if let Some(file) = &file
             && let Err(error) = deepgp_io::save(file, Kind::Search, &memory)
         {
             note(false, &format!("not kept: {:#}", anyhow::Error::new(error)));
         }
     };
-    Ok(deepgp_fit::fit(data, &settings, &memory, &AtomicBool::new(false), &keep)?)
+    let never = AtomicBool::new(false);
+    Ok(deepgp_fit::search::search(data, &settings, &memory, &Stop::by(&never), &mut keep)?)
 }

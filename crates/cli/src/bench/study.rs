@@ -1,8 +1,7 @@
 //! Runs a study and shows how far it is.
 
 use super::options::StudyOptions;
-use crate::fault::{INTERRUPTED, SUCCESS, usage};
-use crate::options::threads;
+use crate::fault::{INTERRUPTED, SUCCESS, usage, usage_of};
 use crate::out::{note, print};
 use crate::signals::listen;
 use crate::words::{count, duration, number};
@@ -10,6 +9,7 @@ use anyhow::Result;
 use deepgp_datasets::Store;
 use deepgp_experiments::record::Line;
 use deepgp_experiments::{Execute, Log, Progress, Task, TaskData};
+use deepgp_fit::threads;
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -17,7 +17,7 @@ use std::time::Instant;
 
 /// Runs studies into one file, one after the other; returns the exit code.
 pub fn run(studies: &[impl Execute], options: &StudyOptions) -> Result<u8> {
-    let threads = threads(options.threads)?;
+    let threads = threads(options.threads).map_err(usage_of)?;
     let store = Store::locate(options.data_dir.as_deref())?;
     let stop = Arc::new(AtomicBool::new(false));
     let started = Instant::now();

@@ -1,31 +1,17 @@
 //! How far a run is, on standard error: one line that is redrawn on a terminal, a few lines elsewhere.
 
 use crate::words::{count, duration, number};
+use deepgp_fit::Progress;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
-
-/// What there is to tell after a step.
-#[derive(Debug, Clone, Copy)]
-pub struct Standing {
-    /// Steps done.
-    pub step: usize,
-    /// Steps planned, unless a clock decides.
-    pub steps: Option<usize>,
-    /// Share of the run that is done.
-    pub share: f64,
-    /// Running mean of the energy.
-    pub energy: f64,
-    /// RMSE and mean log density of the last look at held-out rows.
-    pub held_out: Option<(f64, f64)>,
-}
 
 /// Shows it, now and then.
 #[derive(Debug)]
 pub struct Display {
     style: Style,
-    /// When this session began and how far the run was.
+    /// When the first step of this session was done, and which.
     began: Instant,
-    first_step: Option<(usize, f64)>,
+    first_step: Option<usize>,
     shown: Option<(Instant, f64)>,
 }
 
@@ -54,15 +40,15 @@ impl Display {
     }
 
     /// Shows where the run is, unless it was shown a moment ago.
-    pub fn show(&mut self, standing: &Standing) {
+    pub fn show(&mut self, progress: &Progress) {
         if self.style == Style::Silent {
             return;
         }
         let now = Instant::now();
-        let (step, share) = (standing.step, standing.share);
-        let (first_step, first_share) = *self.first_step.get_or_insert_with(|| {
+        let (step, share) = (progress.step, progress.share);
+        let first_step = *self.first_step.get_or_insert_with(|| {
             self.began = now;
-            (step, share)
+            step
         });
         let due = match (self.style, self.shown) {
             (_, None) => self.style == Style::Line || now - self.began >= NEXT_LINE,
@@ -73,10 +59,8 @@ impl Display {
             return;
         }
         self.shown = Some((now, share));
-        let elapsed = (now - self.began).as_secs_f64();
-        let rate = (step - first_step) as f64 / elapsed.max(1e-9);
-        let left = elapsed * (1.0 - share) / (share - first_share).max(1e-9);
-        let text = line(standing, (step > first_step).then_some((rate, left)));
+        let rate = (step - first_step) as f64 / (now - self.began).as_secs_f64().max(1e-9);
+        let text = line(progress, rate);
         let mut out = stderr().lock();
         // There is nobody to tell if that fails.
         let _ = match self.style {
@@ -95,13 +79,13 @@ impl Display {
 }
 
 /// What matters most comes first, where terminals are narrow.
-fn line(standing: &Standing, speed: Option<(f64, f64)>) -> String {
-    let Standing { step, steps, share, energy, held_out } = *standing;
+fn line(progress: &Progress, rate: f64) -> String {
+    let Progress { step, steps, share, seconds_left, energy, held_out } = *progress;
     let mut text = match steps {
         Some(steps) => format!("step {}/{}", count(step), count(steps)),
         None => format!("step {} ({:.0} %)", count(step), 100.0 * share),
     };
-    if let Some((rate, left)) = speed {
+    if let Some(left) = seconds_left {
         text += &format!("  {} left  {} steps/s", duration(left), number(rate));
     }
     text += &format!("  energy {}", number(energy));
@@ -117,13 +101,13 @@ mod tests {
 
     #[test]
     fn a_line_has_everything() {
-        let standing =
-            Standing { step: 1200, steps: Some(4000), share: 0.3, energy: 123.456, held_out: Some((5.3, -3.01)) };
+        let (seconds_left, held_out) = (Some(3.3), Some((5.3, -3.01)));
+        let progress = Progress { step: 1200, steps: Some(4000), share: 0.3, seconds_left, energy: 123.456, held_out };
         assert_eq!(
-            line(&standing, Some((850.0, 3.3))),
+            line(&progress, 850.0),
             "step 1200/4000  3.3 s left  850.0 steps/s  energy 123.5  held-out RMSE 5.300, log density -3.010"
         );
-        let by_clock = Standing { steps: None, held_out: None, ..standing };
-        assert_eq!(line(&by_clock, None), "step 1200 (30 %)  energy 123.5");
+        let by_clock = Progress { steps: None, seconds_left: None, held_out: None, ..progress };
+        assert_eq!(line(&by_clock, 850.0), "step 1200 (30 %)  energy 123.5");
     }
 }

@@ -1,7 +1,8 @@
 //! Long pieces of work shared among threads that live for one call, with the results given to the caller's thread.
 //!
-//! [`super::ThreadPool`] is for jobs of microseconds, whose workers must not fall asleep between them and keep their pieces; here a
-//! piece takes milliseconds or hours, whichever thread is free takes the next one, and starting a thread costs next to nothing.
+//! [`super::ThreadPool`] is for jobs of microseconds, whose workers must not fall asleep between them and keep their
+//! pieces; here a piece takes milliseconds or hours, whichever thread is free takes the next one, and starting a thread
+//! costs next to nothing.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -73,9 +74,9 @@ impl<T: Send, R: Send> Workers<T, R> {
     }
 }
 
-/// Has threads `work` on each item; results come in the order of the items, whichever ends first. `on_done` is told of each as it
-/// ends, on the caller's thread. There are no more threads than items; with one thread, or if the system refuses any, the caller's
-/// does all.
+/// Has threads `work` on each item; results come in the order of the items, whichever ends first. `on_done` is told of
+/// each as it ends, on the caller's thread. There are no more threads than items; with one thread, or if the system
+/// refuses any, the caller's does all.
 ///
 /// # Panics
 /// If `work` does.
@@ -105,13 +106,14 @@ pub fn map<T: Sync, R: Send>(
     done.into_iter().flatten().collect()
 }
 
-/// Asks `next` for items until there are no more, has threads `work` on them, and hands results on in order, each as soon as it is
-/// there. What `next` and `hand_on` do is done by the caller's thread, and nothing is kept but two items a thread: neither need be
-/// able to change threads, and no number of items needs more memory than another. There are no more threads than items; with one
-/// thread, or if the system refuses any, the caller's does all.
+/// Asks `next` for items until there are no more, has threads `work` on them, and hands results on in order, each as
+/// soon as it is there. What `next` and `hand_on` do is done by the caller's thread, and nothing is kept but two items
+/// a thread: neither need be able to change threads, and no number of items needs more memory than another. There are
+/// no more threads than items; with one thread, or if the system refuses any, the caller's does all.
 ///
 /// # Errors
-/// The first in the order of the items, after all before it were handed on; those of `next` come where its item would have.
+/// The first in the order of the items, after all before it were handed on; those of `next` come where its item would
+/// have.
 ///
 /// # Panics
 /// If `work` does.
@@ -123,7 +125,8 @@ pub fn in_order<T: Send, R: Send, E: Send>(
 ) -> Result<(), E> {
     scope(|scope| {
         let mut workers = Workers::at_most(threads);
-        // Results of the items that were given and not handed on yet, as far as they are there; the first is that of item `first`.
+        // Results of the items that were given and not handed on yet, as far as they are there; the first is that of
+        // item `first`.
         let (mut first, mut results, mut end) = (0, VecDeque::new(), None);
         loop {
             if let Some(Some(_)) = results.front() {
@@ -165,8 +168,8 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
-    /// What is handed on of the numbers below `end`, which are squared, and how it ends; `next` fails at `torn`, `work` at `bad` and
-    /// at the number after it, which is found first.
+    /// What is handed on of the numbers below `end`, which are squared, and how it ends; `next` fails at `torn`, `work`
+    /// at `bad` and at the number after it, which is found first.
     fn squares(threads: usize, end: u64, torn: Option<u64>, bad: Option<u64>) -> (Vec<u64>, Result<(), String>) {
         let (mut numbers, mut out) = (0..end, Vec::new());
         let next = || match numbers.next() {

@@ -148,8 +148,8 @@ pub enum Design {
 }
 
 impl Design {
-    /// What is tried first for so many rows and inputs: plain GPs, smooth, rough, linear and constant, and deep ones, narrow and
-    /// wide.
+    /// What is tried first for so many rows and inputs: plain GPs, smooth, rough, linear and constant, and deep ones,
+    /// narrow and wide.
     pub fn first(rows: usize, inputs: usize) -> Vec<Self> {
         let units = inputs.clamp(1, MOST_UNITS);
         let kernels = [KernelChoice::Eq, KernelChoice::Matern32];
@@ -200,8 +200,8 @@ impl Design {
         (next != *self).then_some(next)
     }
 
-    /// Rough number of flops of one training, where a GP's evidence is evaluated so often and a network has so many steps. Those
-    /// of a network count fourfold, since they run at about a quarter of the speed of whole matrices.
+    /// Rough number of flops of one training, where a GP's evidence is evaluated so often and a network has so many
+    /// steps. Those of a network count fourfold, since they run at about a quarter of the speed of whole matrices.
     ///
     /// ```text
     /// sparse  8 N M² a time       network  Σ_layers 4 D_out M³ + B ½M² (10 + 5 D_in) a step

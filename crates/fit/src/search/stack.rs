@@ -1,15 +1,15 @@
 //! Which of the finalists are mixed, and with what weights; and whether a difference between models is more than luck.
 
-use crate::candidate::Design;
-use crate::trial::Trial;
+use super::candidate::Design;
+use super::trial::Trial;
 use deepgp_task::{finite_mean, mix_log_densities, stacking_weights};
 
-/// With fewer judges a mixture must be better than a constant by so many standard errors.
-const FEW_JUDGES: usize = 20;
+/// With fewer validation rows a mixture must be better than a constant by so many standard errors.
+const FEW_ROWS: usize = 20;
 const LEAST_ERRORS_OF_FEW: f64 = 3.0;
-/// Members with a smaller weight are left out of a mixture. Floors cost nothing, and their wide error bars take care of a row in
-/// hundreds that is simply wrong, whatever their weight; but they widen those of all rows, and must be worth so many nats, of all
-/// rows together.
+/// Members with a smaller weight are left out of a mixture. Floors cost nothing, and their wide error bars take care of
+/// a row in hundreds that is simply wrong, whatever their weight; but they widen those of all rows, and must be worth
+/// so many nats, of all rows together.
 const LEAST_WEIGHT: f64 = 0.01;
 const LEAST_WORTH_OF_FLOOR: f64 = 1.0;
 
@@ -28,11 +28,12 @@ pub(crate) fn is_gain(before: &[f64], after: &[f64], nats: f64, errors: f64) -> 
 
 /// The best of the finalists, without a floor to guard it and therefore by its log densities as they are.
 pub(crate) fn best_alone(finalists: Vec<Trial>) -> Vec<(f64, Trial)> {
-    let judged = finalists.into_iter().filter_map(|trial| Some((trial.tried.mean_log_density?, trial)));
-    judged.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, best)| (1.0, best)).into_iter().collect()
+    let scored = finalists.into_iter().filter_map(|trial| Some((trial.tried.mean_log_density?, trial)));
+    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, best)| (1.0, best)).into_iter().collect()
 }
 
-/// The best mixture of so many finalists and of floors, or the best of them alone where mixing does not help; the heaviest first.
+/// The best mixture of so many finalists and of floors, or the best of them alone where mixing does not help; the
+/// heaviest first.
 pub(crate) fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
     finalists.retain(|trial| trial.tried.mean_log_density.is_some());
     let alone = best_alone(finalists.clone());
@@ -65,7 +66,7 @@ pub(crate) fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
     }
 }
 
-/// Log density of all judges that a mixture has because of one of its members.
+/// Log density of all validation rows that a mixture has because of one of its members.
 fn worth(mixture: &[(f64, Trial)], member: usize) -> f64 {
     let mut others = mixture.to_vec();
     let (weight, _) = others.remove(member);
@@ -82,18 +83,18 @@ pub(crate) fn cautious(mixture: Vec<(f64, Trial)>, finalists: Vec<Trial>) -> Vec
         return mixture;
     };
     let of_mixture = log_densities(&mixture);
-    if of_mixture.len() >= FEW_JUDGES || is_gain(&constant.log_densities, &of_mixture, 0.0, LEAST_ERRORS_OF_FEW) {
+    if of_mixture.len() >= FEW_ROWS || is_gain(&constant.log_densities, &of_mixture, 0.0, LEAST_ERRORS_OF_FEW) {
         return mixture;
     }
     vec![(1.0, constant)]
 }
 
-/// Mean log density of a mixture on the rows that its members were judged by, in standardised units.
+/// Mean log density of a mixture on the validation rows of its members, in standardised units.
 fn mean_log_density(mixture: &[(f64, Trial)]) -> Option<f64> {
     finite_mean(&log_densities(mixture))
 }
 
-/// Log density of each row that a mixture's members were judged by, in standardised units.
+/// Log density of each validation row of a mixture's members, in standardised units.
 pub(crate) fn log_densities(mixture: &[(f64, Trial)]) -> Vec<f64> {
     let (weights, columns): (Vec<f64>, Vec<Vec<f64>>) =
         mixture.iter().map(|(weight, trial)| (*weight, trial.log_densities.clone())).unzip();
@@ -103,7 +104,7 @@ pub(crate) fn log_densities(mixture: &[(f64, Trial)]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidate::Candidate;
+    use crate::search::candidate::Candidate;
     use deepgp::init::KernelChoice;
     use deepgp_task::Tried;
 

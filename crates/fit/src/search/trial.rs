@@ -1,8 +1,9 @@
-//! One trial: a candidate trained on some rows and judged by others; and what is chosen, trained on all of them.
+//! One trial: a candidate trained on some rows and validated by others; and what is chosen, trained on all of them.
 
-use crate::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, PLAIN_ALPHA, rung_evaluations};
-use crate::folds::Fold;
-use crate::memory::{FoldResult, Memory};
+use super::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, PLAIN_ALPHA, rung_evaluations};
+use super::folds::Fold;
+use super::memory::{FoldResult, Memory};
+use crate::stop::Stop;
 use deepgp::Fitted;
 use deepgp::closed::{exact, sparse};
 use deepgp::init::{KernelChoice, network, sample_rows, starting_stream};
@@ -18,7 +19,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Inducing inputs of the sparse GP whose hyperparameters larger ones start from: it costs next to nothing.
 const FIRST_INDUCING: usize = 50;
@@ -29,16 +30,16 @@ const EARLY: f64 = 0.1;
 const NEXT_TO_NOTHING: f64 = 1e-10;
 /// Share of its evaluations that an exact GP from a second start has to get ahead.
 const SECOND: f64 = 0.4;
-/// Share of steps and evaluations that a model which is trained already takes on all rows, and of steps that one from new starts
-/// takes: the last course may be longer than those that only compared.
+/// Share of steps and evaluations that a model which is trained already takes on all rows, and of steps that one from
+/// new starts takes: the last course may be longer than those that only compared.
 const AGAIN: f64 = 0.4;
 const LAST: f64 = 2.5;
 
-/// Weights of a model and of the constant in comparisons. A row in many that is simply wrong would decide between sharp models
-/// otherwise; in a mixture it does not, since the constant takes care of it there.
+/// Weights of a model and of the constant in comparisons. A row in many that is simply wrong would decide between sharp
+/// models otherwise; in a mixture it does not, since the constant takes care of it there.
 const GUARD: [f64; 2] = [0.99, 0.01];
 
-/// A candidate, what it showed, and the log density of every row that it was judged by.
+/// A candidate, what it showed, and the log density of every row that validated it.
 #[derive(Debug, Clone)]
 pub(crate) struct Trial {
     pub candidate: Candidate,
@@ -63,7 +64,7 @@ impl Trial {
         guarded.and_then(finite_mean).unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// The same, judged by the rows of another trial of the same candidate as well.
+    /// The same, with the validation rows of another trial of the same candidate as well.
     pub fn joined(mut self, other: Trial, unit: impl Fn(f64) -> f64) -> Self {
         let is_sound = self.tried.mean_log_density.is_some() && other.tried.mean_log_density.is_some();
         self.log_densities.extend(other.log_densities);
@@ -101,14 +102,14 @@ fn for_candidate<'a>(candidate: &Candidate, data: &'a Prepared) -> Result<Cow<'a
     candidate.form.of(data)?.ok_or(Error::Empty { what: "data that the form suits", rows: 0, columns })
 }
 
-/// Trains a design on prepared rows. Nothing if `stop` was set. `half` is what came of the design with half the inducing inputs, on the
-/// same rows, where that is known: it saves time and changes nothing.
+/// Trains a design on prepared rows. Nothing if it is time to stop. `half` is what came of the design with half the
+/// inducing inputs, on the same rows, where that is known: it saves time and changes nothing.
 pub(crate) fn train(
     design: &Design,
     data: &Prepared,
     training: Training,
     half: Option<Fitted>,
-    stop: &AtomicBool,
+    stop: &Stop<'_>,
 ) -> Result<Option<Fitted>> {
     let Training { steps, evaluations, seed } = training;
     match design {
@@ -119,14 +120,14 @@ pub(crate) fn train(
     }
 }
 
-/// Trains a network from the best of several starts, judged by their energy early on.
-fn best_start(design: &Design, data: &Prepared, steps: usize, seed: u64, stop: &AtomicBool) -> Result<Option<Fitted>> {
+/// Trains a network from the best of several starts, by their energy early on.
+fn best_start(design: &Design, data: &Prepared, steps: usize, seed: u64, stop: &Stop<'_>) -> Result<Option<Fitted>> {
     let early = (EARLY * steps as f64).ceil() as usize;
     let mut best: Option<(f64, Trainer<'_>)> = None;
     for start in 0..STARTS {
         let mut trainer = data.trainer(&design.config(data.x().rows(), steps, seed.wrapping_add(start << 32)))?;
         let outcome =
-            trainer.run(&mut |progress: &Progress<'_>| match stop.load(Ordering::Relaxed) || progress.step >= early {
+            trainer.run(&mut |progress: &Progress<'_>| match stop.now().is_some() || progress.step >= early {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             });
@@ -137,8 +138,8 @@ fn best_start(design: &Design, data: &Prepared, steps: usize, seed: u64, stop: &
     best.map_or(Ok(None), |(_, trainer)| run(trainer, stop))
 }
 
-/// Trains what was trained on a part of the rows on all of them, from there; a network of few rows from new starts, too, and the
-/// lower energy counts.
+/// Trains what was trained on a part of the rows on all of them, from there; a network of few rows from new starts,
+/// too, and the lower energy counts.
 pub(crate) fn train_again(
     candidate: &Candidate,
     fitted: &Fitted,
@@ -151,14 +152,16 @@ pub(crate) fn train_again(
     let fitted = match &candidate.design {
         Design::Exact { .. } => exact::fit(&fitted.network, data.x(), data.y(), evaluations)?.fitted,
         Design::Constant => constant(&data)?,
-        // As many as few inducing inputs take: on protein 20 more than a trial's gain many of them 0.03 nats and 2 % of the RMSE.
+        // As many as few inducing inputs take: on protein 20 more than a trial's gain many of them 0.03 nats and 2 % of
+        // the RMSE.
         Design::Sparse { .. } => on_all_rows(&fitted.network, &data, evaluations, seed)?,
         Design::Network { .. } => {
             let mut config: Config = candidate.design.config(data.x().rows(), steps, seed);
             // The rest of a course that has been gone before.
             config.train.learning_rate *= AGAIN;
             let trainer = Trainer::new(fitted.network.clone(), data.x(), data.y(), config.train)?;
-            let never = AtomicBool::new(false);
+            let flag = AtomicBool::new(false);
+            let never = Stop::by(&flag);
             let mut all = vec![run(trainer.with_factors(fitted.factors.clone())?, &never)];
             if data.x().rows() <= MOST_EXACT_ROWS {
                 // Where rows are few, those that the first fold lacked may have left a gap that cannot be mended later.
@@ -176,16 +179,16 @@ pub(crate) fn train_again(
     Ok(data.member(weight, fitted))
 }
 
-fn run(mut trainer: Trainer<'_>, stop: &AtomicBool) -> Result<Option<Fitted>> {
-    let outcome = trainer.run(&mut |_: &Progress<'_>| match stop.load(Ordering::Relaxed) {
+fn run(mut trainer: Trainer<'_>, stop: &Stop<'_>) -> Result<Option<Fitted>> {
+    let outcome = trainer.run(&mut |_: &Progress<'_>| match stop.now().is_some() {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     });
     Ok((outcome.termination != Termination::Stopped).then(|| trainer.fitted()))
 }
 
-/// The normal distribution of the targets, as a GP with a linear kernel that has next to no variance. Its noise allows for the mean's
-/// error and for what few rows underestimate.
+/// The normal distribution of the targets, as a GP with a linear kernel that has next to no variance. Its noise allows
+/// for the mean's error and for what few rows underestimate.
 ///
 /// ```text
 /// σ² = (n + 1)/(n − 1)          of targets with mean 0 and variance 1, whose variance is divided by n
@@ -205,8 +208,9 @@ fn constant(data: &Prepared) -> Result<Fitted> {
     sparse::posterior(DeepGp::new(vec![layer], Likelihood::Gaussian(noise))?, data.x(), data.y(), PLAIN_ALPHA)
 }
 
-/// An exact GP, from the hyperparameters of a sparse one that explains much by noise, and from starting values with little: the
-/// evidence has a maximum near each. On energy with indicators the second is higher by 100 nats and more, and a third more exact.
+/// An exact GP, from the hyperparameters of a sparse one that explains much by noise, and from starting values with
+/// little: the evidence has a maximum near each. On energy with indicators the second is higher by 100 nats and more,
+/// and a third more exact.
 fn exact_gp(data: &Prepared, kernel: KernelChoice, evaluations: usize, seed: u64) -> Result<Fitted> {
     let (x, y) = (data.x(), data.y());
     let start = sparse_gp(data, kernel, FIRST_INDUCING, None, evaluations, seed)?.network;
@@ -230,8 +234,9 @@ fn first_gp(data: &Prepared, kernel: KernelChoice, inducing: usize, rng: &mut Ch
     Ok(gp)
 }
 
-/// A sparse GP: one with few inducing inputs finds hyperparameters, from which one with twice as many starts, and so on. The last
-/// costs as much as all before it, three times over; with few evaluations each this finds more than many at the last alone.
+/// A sparse GP: one with few inducing inputs finds hyperparameters, from which one with twice as many starts, and so
+/// on. The last costs as much as all before it, three times over; with few evaluations each this finds more than many
+/// at the last alone.
 fn sparse_gp(
     data: &Prepared,
     kernel: KernelChoice,
@@ -266,7 +271,8 @@ fn sparse_gp(
     Ok(fitted)
 }
 
-/// Numbers of inducing inputs between the first and so many, these included, each half of the next; none if the first are enough.
+/// Numbers of inducing inputs between the first and so many, these included, each half of the next; none if the first
+/// are enough.
 fn rungs(inducing: usize) -> Vec<usize> {
     let mut rungs: Vec<usize> =
         std::iter::successors(Some(inducing), |m| Some(m / 2)).take_while(|m| *m > FIRST_INDUCING).collect();
@@ -285,29 +291,33 @@ fn on_all_rows(start: &DeepGp, data: &Prepared, evaluations: usize, seed: u64) -
     sparse::posterior(found.fitted.network, x, y, alpha)
 }
 
-/// Trains and judges a candidate on each fold, as far as `memory` does not know it. Nothing if `stop` was set. A candidate that
-/// cannot be trained gets no score: that is an answer, too. `unit` turns a log density into one of the targets' own units.
-pub(crate) fn judge(
+/// Trains and validates a candidate on each fold, as far as `memory` does not know it. Nothing if it is time to stop. A
+/// candidate that cannot be trained gets no score: that is an answer, too. `unit` turns a log density into one of the
+/// targets' own units.
+pub(crate) fn cross_validate(
     candidate: &Candidate,
     folds: &[Fold],
     training: Training,
     memory: &Memory,
     unit: impl Fn(f64) -> f64,
-    stop: &AtomicBool,
+    stop: &Stop<'_>,
 ) -> Option<Trial> {
+    // What is known costs nothing.
+    if !folds.iter().all(|fold| memory.knows(candidate, fold)) && stop.now().is_some() {
+        return None;
+    }
     let (mut log_densities, mut guarded, mut first, mut is_sound) = (Vec::new(), Vec::new(), None, true);
     for fold in folds {
-        let judges = fold.judge.0.rows();
-        let result = match memory.recall(candidate, fold.index, judges) {
+        let result = match memory.recall(candidate, fold) {
             Some(result) => result,
             None => {
-                let half = candidate.halved().and_then(|half| memory.recall(&half, fold.index, judges)??.fitted);
+                let half = candidate.halved().and_then(|half| memory.recall(&half, fold)??.fitted);
                 let result = match on_fold(candidate, fold, training, half, stop) {
                     Ok(None) => return None,
                     Ok(result) => result,
                     Err(_) => None,
                 };
-                memory.remember(candidate, fold.index, result.clone());
+                memory.remember(candidate, fold, result.clone());
                 result
             }
         };
@@ -337,11 +347,11 @@ fn on_fold(
     fold: &Fold,
     training: Training,
     half: Option<Fitted>,
-    stop: &AtomicBool,
+    stop: &Stop<'_>,
 ) -> Result<Option<FoldResult>> {
     let data = for_candidate(candidate, &fold.train)?;
     let Some(fitted) = train(&candidate.design, &data, training, half, stop)? else { return Ok(None) };
-    let (x, y) = &fold.judge;
+    let (x, y) = &fold.validation;
     let model = fitted.network.clone();
     // From an exact GP later trainings take its hyperparameters alone; its factor has the square of the rows.
     let kept = match candidate.design {

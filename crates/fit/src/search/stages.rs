@@ -1,21 +1,18 @@
 //! The search: halving, transforming, growing, and training what is left on all rows.
 
-use crate::candidate::{Candidate, Design, Form, MOST_EXACT_ROWS};
-use crate::folds::{Fold, folds};
-use crate::memory::Memory;
-use crate::stack::{best_alone, cautious, is_gain, log_densities, mix};
-use crate::trial::{Training, Trial, judge, train, train_again};
+use super::candidate::{Candidate, Design, Form};
+use super::folds::{Fold, folds};
+use super::memory::Memory;
+use super::settings::SearchSettings;
+use super::stack::{best_alone, cautious, is_gain, log_densities, mix};
+use super::trial::{Training, Trial, cross_validate, train, train_again};
+use crate::stop::Stop;
 use deepgp::Fitted;
 use deepgp::{Error, Result};
-use deepgp_task::WarpKind;
-use deepgp_task::{Config, Judged, Member, Model, Prepared, Tried};
-use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use deepgp_numerics::pool;
+use deepgp_task::{Config, Judged, Member, Model, Prepared, Tried, WarpKind};
+use std::sync::atomic::AtomicBool;
 
-/// Steps of a network, for few rows and for many, and evaluations of a GP's evidence, at full effort.
-const STEPS: [f64; 2] = [2000.0, 5000.0];
-const EVALUATIONS: f64 = 40.0;
 /// Deep GPs that come through the first fold, besides the plain GPs.
 const SURVIVORS: usize = 2;
 /// The most flops of a trial with more inducing inputs, at full effort: about half a minute.
@@ -26,8 +23,8 @@ const REACH: f64 = 0.25;
 const REACH_OF_POWERS: f64 = 0.1;
 /// Nats per row that more inducing inputs must gain to be worth it.
 const LEAST_GAIN: f64 = 0.005;
-/// Doublings in a row by which a plain GP may gain less before it stops growing. The first has fewer evaluations than what it starts
-/// from, and may gain nothing where later ones gain much.
+/// Doublings in a row by which a plain GP may gain less before it stops growing. The first has fewer evaluations than
+/// what it starts from, and may gain nothing where later ones gain much.
 const SECOND_CHANCES: usize = 1;
 /// Nats per row, and standard errors of them, that another form of the data must gain a plain GP to be tried further.
 const LEAST_FORM_GAIN: f64 = 0.01;
@@ -35,77 +32,45 @@ const LEAST_FORM_ERRORS: f64 = 1.0;
 /// Powers that the best network is tried with.
 const POWERS: [f64; 2] = [0.2, 0.8];
 
-/// Settings of the search.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SearchSettings {
-    /// Multiplies all numbers of steps.
-    pub effort: f64,
-    /// Most models in the mixture besides constant and linear ones; 1 for the best alone.
-    pub ensemble: usize,
-    /// Seed of everything random.
-    pub seed: u64,
-    /// Trials at a time; the result does not depend on it.
-    pub threads: usize,
-}
-
-impl Default for SearchSettings {
-    fn default() -> Self {
-        Self { effort: 1.0, ensemble: 5, seed: 0, threads: 1 }
-    }
-}
-
-impl SearchSettings {
-    /// Does work on the threads that there may be.
-    fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        match rayon::ThreadPoolBuilder::new().num_threads(self.threads.max(1)).build() {
-            // From a thread of its own: one of a caller's pool would take up other jobs of that pool while it waits, other
-            // searches among them, and hold all of them at once.
-            Ok(pool) => std::thread::scope(|scope| {
-                let done = scope.spawn(|| pool.install(work)).join();
-                done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            }),
-            // Threads can be refused; the work can be done without.
-            Err(_) => work(),
-        }
-    }
-
-    /// How models of so many rows are trained.
-    fn training(&self, rows: usize) -> Training {
-        let times = |count: f64, least: f64| (count * self.effort).ceil().max(least) as usize;
-        let steps = STEPS[usize::from(rows > MOST_EXACT_ROWS)];
-        Training { steps: times(steps, 20.0), evaluations: times(EVALUATIONS, 10.0), seed: self.seed }
-    }
-}
-
-/// Trains one design on all rows, as the search trains what it tries: to compare with. Nothing if `stop` was set.
+/// Trains one design on all rows, as the search trains what it tries: to compare with. Nothing if it is time to stop.
 ///
 /// # Errors
 /// What the data are refused for, or why the design cannot be trained.
-pub fn fit_design(
+pub fn train_design(
     design: &Design,
     data: &Prepared,
     settings: &SearchSettings,
-    stop: &AtomicBool,
+    stop: &Stop<'_>,
 ) -> Result<Option<(Fitted, Config)>> {
     let training = settings.training(data.x().rows());
-    let fitted = settings.on_threads(|| train(design, data, training, None, stop))?;
+    let (_, threads) = settings.shares(1);
+    let fitted = on_threads(threads, || train(design, data, training, None, stop))?;
     Ok(fitted.map(|fitted| (fitted, design.config(data.x().rows(), training.steps, settings.seed))))
+}
+
+/// Does work in which closed-form GPs share their rows among so many threads.
+fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => pool.install(work),
+        // Threads can be refused; the work can be done without.
+        Err(_) => work(),
+    }
 }
 
 /// The answer of a search.
 #[derive(Debug)]
-pub struct Found {
+pub struct SearchResult {
     /// The models and their weights, trained on all rows.
     pub members: Vec<Member>,
     /// The configuration of the heaviest.
     pub config: Config,
     /// Everything that was tried, in order.
     pub tried: Vec<Tried>,
-    /// How the mixture did, before the last training, on the rows that models were judged by.
+    /// How the mixture did, before the last training, on the validation rows of its members.
     pub judged: Option<Judged>,
 }
 
-impl Found {
+impl SearchResult {
     /// The model in the data's own units.
     ///
     /// # Errors
@@ -115,23 +80,23 @@ impl Found {
     }
 }
 
-/// Searches on prepared rows. `watch` is told of everything that is tried. Once `stop` is set the search ends, and the answer is
-/// the best model so far; with what is in `memory` by then it can be taken up again.
+/// Searches on prepared rows. `on_tried` is told of everything that is tried, as it ends, on the caller's thread. Once
+/// it is time to stop the search ends, and the answer is the best model so far; with what is in `memory` by then it can
+/// be taken up again.
 ///
 /// # Errors
-/// What the data are refused for; [`Error::Empty`] if no candidate could be trained at all; [`Error::OtherData`] for the memory
-/// of another search.
-pub fn fit(
+/// What the data are refused for; [`Error::Empty`] if no candidate could be trained at all; [`Error::OtherData`] for
+/// the memory of another search.
+pub fn search(
     data: &Prepared,
     settings: &SearchSettings,
     memory: &Memory,
-    stop: &AtomicBool,
-    watch: &(dyn Fn(&Tried) + Sync),
-) -> Result<Found> {
+    stop: &Stop<'_>,
+    on_tried: &mut dyn FnMut(&Tried),
+) -> Result<SearchResult> {
     memory.bind(data, settings)?;
-    let search =
-        Search { memory, folds: folds(data, settings.seed)?, data, settings, watch, stop, tried: Mutex::default() };
-    settings.on_threads(|| search.answer())
+    let folds = folds(data, settings.seed)?;
+    Search { trials: Trials { data, settings, memory, stop }, folds: &folds, on_tried, tried: Vec::new() }.answer()
 }
 
 fn best(trials: &[Trial], score: impl Fn(&Trial) -> f64) -> f64 {
@@ -170,27 +135,51 @@ impl Growth {
     }
 }
 
-/// What the stages share.
-struct Search<'a> {
+/// What all trials share.
+#[derive(Clone, Copy)]
+struct Trials<'a> {
     data: &'a Prepared,
-    folds: Vec<Fold>,
     settings: &'a SearchSettings,
     memory: &'a Memory,
-    watch: &'a (dyn Fn(&Tried) + Sync),
-    stop: &'a AtomicBool,
-    tried: Mutex<Vec<Tried>>,
+    stop: &'a Stop<'a>,
+}
+
+impl Trials<'_> {
+    fn training(&self) -> Training {
+        self.settings.training(self.data.x().rows())
+    }
+
+    /// Tries a candidate on folds. Nothing if it is time to stop.
+    fn one(&self, candidate: &Candidate, folds: &[Fold]) -> Option<Trial> {
+        cross_validate(candidate, folds, self.training(), self.memory, |mean| self.in_units(mean), self.stop)
+    }
+
+    /// A log density of standardised targets in their own units.
+    fn in_units(&self, log_density: f64) -> f64 {
+        self.data.targets().invert_log_density(log_density)
+    }
+}
+
+/// A search while it goes on.
+struct Search<'a> {
+    trials: Trials<'a>,
+    folds: &'a [Fold],
+    on_tried: &'a mut dyn FnMut(&Tried),
+    tried: Vec<Tried>,
 }
 
 impl Search<'_> {
-    fn answer(self) -> Result<Found> {
-        let (mut trained, judged) = self.trained(self.finalists());
-        let judged = judged.map(|judged| Judged { mean_log_density: self.in_units(judged.mean_log_density), ..judged });
+    fn answer(mut self) -> Result<SearchResult> {
+        let finalists = self.finalists();
+        let (mut trained, judged) = self.trained(finalists);
+        let in_units = |mean| self.trials.in_units(mean);
+        let judged = judged.map(|judged| Judged { mean_log_density: in_units(judged.mean_log_density), ..judged });
         if trained.is_empty() {
-            trained.push(self.unjudged()?);
+            trained.push(self.constant()?);
         }
-        let (rows, Training { steps, seed, .. }) = (self.data.x().rows(), self.training());
+        let (rows, Training { steps, seed, .. }) = (self.trials.data.x().rows(), self.trials.training());
         let config = trained[0].1.candidate.design.config(rows, steps, seed);
-        let mut tried = self.tried.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut tried = self.tried;
         for (member, trial) in &trained {
             match tried.iter_mut().rev().find(|entry| **entry == trial.tried) {
                 Some(entry) => entry.weight = member.weight,
@@ -198,24 +187,28 @@ impl Search<'_> {
             }
         }
         let members = trained.into_iter().map(|(member, _)| member).collect();
-        Ok(Found { members, config, tried, judged })
+        Ok(SearchResult { members, config, tried, judged })
     }
 
-    /// The mixture of finalists, trained on all rows, and how it did before. What worked on a part of the rows may fail on all of
-    /// them: then it is done without.
+    /// The mixture of finalists, trained on all rows, and how it did before. What worked on a part of the rows may fail
+    /// on all of them: then it is done without.
     fn trained(&self, mut finalists: Vec<Trial>) -> (Vec<(Member, Trial)>, Option<Judged>) {
+        let Trials { data, settings, stop, .. } = self.trials;
         // Whoever stops the search waits for one more training.
-        let most = if self.is_stopped() { 1 } else { self.settings.ensemble };
-        let choose = |finalists: Vec<Trial>| match self.settings.ensemble {
+        let most = if stop.now().is_some() { 1 } else { settings.ensemble };
+        let choose = |finalists: Vec<Trial>| match settings.ensemble {
             0 | 1 => best_alone(finalists),
             _ => mix(finalists, most),
         };
+        let training = self.trials.training();
         let train = |(weight, trial): &(f64, Trial)| {
-            train_again(&trial.candidate, trial.fitted.as_ref()?, *weight, self.data, self.training()).ok()
+            train_again(&trial.candidate, trial.fitted.as_ref()?, *weight, data, training).ok()
         };
         loop {
             let mixture = cautious(choose(finalists.clone()), finalists.clone());
-            let members: Vec<Option<Member>> = mixture.par_iter().map(train).collect();
+            let (at_a_time, threads) = settings.shares(mixture.len());
+            let members: Vec<Option<Member>> =
+                pool::map(at_a_time, &mixture, |chosen| on_threads(threads, || train(chosen)), |_| ());
             let failed = |trial: &Trial| {
                 let place = mixture.iter().position(|(_, member)| member.candidate == trial.candidate);
                 place.is_some_and(|place| members[place].is_none())
@@ -230,10 +223,10 @@ impl Search<'_> {
         }
     }
 
-    /// For rows too few to judge by, or where everything else failed: the constant.
-    fn unjudged(&self) -> Result<(Member, Trial)> {
-        let design = Design::Constant;
-        let fitted = train(&design, self.data, self.training(), None, &AtomicBool::new(false))?;
+    /// For rows too few to validate by, or where everything else failed.
+    fn constant(&self) -> Result<(Member, Trial)> {
+        let (design, flag) = (Design::Constant, AtomicBool::new(false));
+        let fitted = train(&design, self.trials.data, self.trials.training(), None, &Stop::by(&flag))?;
         let Some(fitted) = fitted else {
             return Err(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 });
         };
@@ -243,32 +236,27 @@ impl Search<'_> {
         Ok((Member::new(1.0, fitted), trial))
     }
 
-    fn training(&self) -> Training {
-        self.settings.training(self.data.x().rows())
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// Models that were judged by all folds: plain GPs, with the data in several forms, and the better networks.
-    fn finalists(&self) -> Vec<Trial> {
-        let (rows, inputs) = (self.data.x().rows(), self.data.x().cols());
-        let Some((first, _)) = self.folds.split_at_checked(1) else { return Vec::new() };
+    /// Models that were validated on all folds: plain GPs, with the data in several forms, and the better networks.
+    fn finalists(&mut self) -> Vec<Trial> {
+        let (rows, inputs) = (self.trials.data.x().rows(), self.trials.data.x().cols());
+        let folds = self.folds;
+        let Some((first, _)) = folds.split_at_checked(1) else { return Vec::new() };
         let (plain, networks): (Vec<Design>, Vec<Design>) =
             Design::first(rows, inputs).into_iter().partition(Design::is_plain);
-        let mut finalists = self.try_on(&self.folds, &in_form(Form::default(), plain), |trial| trial);
+        let mut finalists = self.try_on(self.folds, &in_form(Form::default(), plain), |trial| trial);
         let (indicated, indicators) = self.indicated(&finalists);
         finalists.extend(indicated);
         let warped = self.warped(&finalists, indicators);
-        // Networks are dear: they get the data as the plain GPs like them, and only the better ones see the other folds.
+        // Networks are dear: they get the data as the plain GPs like them, and only the better ones see the other
+        // folds.
         let warp = warped.first().and_then(|best| best.candidate.form.warp);
         let gain = best(&warped, Trial::score) - best(&finalists, Trial::score);
         finalists.extend(warped);
         let mut of_first = self.try_on(first, &in_form(Form { warp, indicators }, networks.clone()), |trial| trial);
-        // And with targets as they are, too, where that may still be the best: the best of them where plain GPs gain much.
-        let judges = first.iter().map(|fold| fold.judge.0.rows()).sum();
-        let on_first = |trials: &[Trial]| best(trials, |trial| trial.score_on(judges));
+        // And with targets as they are, too, where that may still be the best: the best of them where plain GPs gain
+        // much.
+        let n_first = first.iter().map(|fold| fold.constant.len()).sum();
+        let on_first = |trials: &[Trial]| best(trials, |trial| trial.score_on(n_first));
         if warp.is_some() && on_first(&of_first) > on_first(&finalists) - REACH {
             let again = match leader(&of_first).filter(|_| gain >= REACH) {
                 Some(best) => vec![best.candidate.design.clone()],
@@ -281,31 +269,31 @@ impl Search<'_> {
         let survivors = of_first.iter().filter(|trial| trial.score() >= least).take(SURVIVORS);
         finalists.extend(self.on_all_folds(survivors.cloned().collect()));
         self.grow(&mut finalists);
-        self.vary(&mut finalists, first, judges);
+        self.vary(&mut finalists, first, n_first);
         finalists
     }
 
     /// The plain GPs with indicators of inputs that take few values, and whether they pay for the best of them.
-    fn indicated(&self, plain: &[Trial]) -> (Vec<Trial>, bool) {
+    fn indicated(&mut self, plain: &[Trial]) -> (Vec<Trial>, bool) {
         let form = Form { indicators: true, ..Form::default() };
         let whole = || plain.iter().filter(|trial| !trial.candidate.is_floor());
         if !self.suits(form) {
             return (Vec::new(), false);
         }
         let designs = whole().map(|trial| trial.candidate.design.clone());
-        let indicated = self.try_on(&self.folds, &in_form(form, designs), |trial| trial);
+        let indicated = self.try_on(self.folds, &in_form(form, designs), |trial| trial);
         let pays = leader(whole()).zip(leader(&indicated)).is_some_and(|(before, after)| pays(before, after));
         (indicated, pays)
     }
 
     /// The plain GPs with transformed targets, the best first, if a transform pays for the best of them.
-    fn warped(&self, plain: &[Trial], indicators: bool) -> Vec<Trial> {
+    fn warped(&mut self, plain: &[Trial], indicators: bool) -> Vec<Trial> {
         let whole = |trial: &&Trial| !trial.candidate.is_floor() && trial.candidate.form.indicators == indicators;
         let Some(best) = leader(plain.iter().filter(whole)) else { return Vec::new() };
         let forms = WarpKind::ALL.map(|kind| Form { warp: Some(kind), indicators });
         let with = |form| Candidate { form, ..best.candidate.clone() };
         let candidates: Vec<Candidate> = forms.into_iter().filter(|form| self.suits(*form)).map(with).collect();
-        let mut warped = self.try_on(&self.folds, &candidates, |trial| trial);
+        let mut warped = self.try_on(self.folds, &candidates, |trial| trial);
         warped.retain(|trial| pays(best, trial));
         warped.sort_by(|a, b| b.score().total_cmp(&a.score()));
         warped.truncate(1);
@@ -317,23 +305,23 @@ impl Search<'_> {
                 .map(|trial| &trial.candidate)
                 .filter(|other| other.design != design && (other.is_floor() || other.form.indicators == indicators));
             let with = |other: &Candidate| Candidate { form: Form { warp, ..other.form }, ..other.clone() };
-            warped.extend(self.try_on(&self.folds, &others.map(with).collect::<Vec<_>>(), |trial| trial));
+            warped.extend(self.try_on(self.folds, &others.map(with).collect::<Vec<_>>(), |trial| trial));
         }
         warped
     }
 
     /// Whether a form suits the rows of all folds, and all rows.
     fn suits(&self, form: Form) -> bool {
-        let mut all = self.folds.iter().map(|fold| &fold.train).chain([self.data]);
+        let mut all = self.folds.iter().map(|fold| &fold.train).chain([self.trials.data]);
         all.all(|data| matches!(form.of(data), Ok(Some(_))))
     }
 
-    /// More inducing inputs for the best plain GP, if it is among the better models, and for the best network, as long as they pay;
-    /// a plain GP gets [`SECOND_CHANCES`].
-    fn grow(&self, finalists: &mut Vec<Trial>) {
+    /// More inducing inputs for the best plain GP, if it is among the better models, and for the best network, as long
+    /// as they pay; a plain GP gets [`SECOND_CHANCES`].
+    fn grow(&mut self, finalists: &mut Vec<Trial>) {
         let mut ranked = finalists.clone();
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        let rows = self.data.x().rows();
+        let rows = self.trials.data.x().rows();
         let least = best(&ranked, Trial::score) - REACH;
         ranked.retain(|trial| trial.score() >= least && trial.candidate.grown(rows).is_some());
         let best_of = |is_plain: bool| ranked.iter().find(|trial| trial.candidate.is_plain() == is_plain).cloned();
@@ -341,7 +329,7 @@ impl Search<'_> {
             let chances = if last.candidate.is_plain() { SECOND_CHANCES } else { 0 };
             let mut growth = Growth { best: last.score(), idle: 0, chances };
             while let Some(grown) = last.candidate.grown(rows).filter(|grown| self.work(grown) <= self.most_work()) {
-                let Some(next) = self.try_on(&self.folds, &[grown], |trial| trial).pop() else { return };
+                let Some(next) = self.try_on(self.folds, &[grown], |trial| trial).pop() else { return };
                 finalists.push(next.clone());
                 if !growth.goes_on(next.score()) {
                     break;
@@ -351,9 +339,9 @@ impl Search<'_> {
         }
     }
 
-    /// Other powers for the best network, if it is a cheap one and not far behind: on the first fold, and those that are better
-    /// there on all.
-    fn vary(&self, finalists: &mut Vec<Trial>, first: &[Fold], judges: usize) {
+    /// Other powers for the best network, if it is a cheap one and not far behind: on the first fold, and those that
+    /// are better there on all.
+    fn vary(&mut self, finalists: &mut Vec<Trial>, first: &[Fold], n_first: usize) {
         let Some(best) = leader(finalists.iter().filter(|trial| !trial.candidate.is_plain())) else { return };
         if best.score() < leader(&*finalists).map_or(0.0, Trial::score) - REACH_OF_POWERS {
             return;
@@ -362,57 +350,56 @@ impl Search<'_> {
         if others.iter().map(|other| self.work(other)).sum::<f64>() > self.most_work() {
             return;
         }
-        let before = best.score_on(judges);
+        let before = best.score_on(n_first);
         let mut better = self.try_on(first, &others, |trial| trial);
         better.retain(|trial| trial.score() > before);
         finalists.extend(self.on_all_folds(better));
     }
 
-    /// What was judged by the first fold, judged by the others as well; what is not finished when the search is stopped is left
-    /// out.
-    fn on_all_folds(&self, of_first: Vec<Trial>) -> Vec<Trial> {
+    /// What was validated on the first fold, validated on the others as well; what is not finished when it is time to
+    /// stop is left out.
+    fn on_all_folds(&mut self, of_first: Vec<Trial>) -> Vec<Trial> {
         let others = &self.folds[1..];
         if others.is_empty() {
             return of_first;
         }
         let candidates: Vec<Candidate> = of_first.iter().map(|trial| trial.candidate.clone()).collect();
+        let trials = self.trials;
         self.try_on(others, &candidates, |rest| {
             let first = of_first.iter().find(|trial| trial.candidate == rest.candidate).cloned();
-            first.map_or(rest.clone(), |first| first.joined(rest, |mean| self.in_units(mean)))
+            first.map_or(rest.clone(), |first| first.joined(rest, |mean| trials.in_units(mean)))
         })
     }
 
     /// Flops of a trial on all folds.
     fn work(&self, candidate: &Candidate) -> f64 {
-        let (x, Training { steps, evaluations, .. }) = (self.data.x(), self.training());
+        let (x, Training { steps, evaluations, .. }) = (self.trials.data.x(), self.trials.training());
         self.folds.len() as f64 * candidate.design.work(x.rows(), x.cols(), evaluations, steps)
     }
 
     fn most_work(&self) -> f64 {
-        MOST_WORK * self.settings.effort
+        MOST_WORK * self.trials.settings.effort
     }
 
-    /// A log density of standardised targets in their own units.
-    fn in_units(&self, log_density: f64) -> f64 {
-        self.data.targets().invert_log_density(log_density)
-    }
-
-    /// Tries candidates on folds, several at a time; in the order given. `complete` has the last word on a trial. What was
-    /// begun when the search is stopped is left out.
-    fn try_on(&self, folds: &[Fold], candidates: &[Candidate], complete: impl Fn(Trial) -> Trial + Sync) -> Vec<Trial> {
-        let one = |candidate: &Candidate| {
-            if self.is_stopped() {
-                return None;
+    /// Tries candidates on folds, several at a time; in the order given. `complete` has the last word on a trial. What
+    /// is not finished when it is time to stop is left out.
+    fn try_on(
+        &mut self,
+        folds: &[Fold],
+        candidates: &[Candidate],
+        complete: impl Fn(Trial) -> Trial + Sync,
+    ) -> Vec<Trial> {
+        let (trials, on_tried) = (self.trials, &mut self.on_tried);
+        let (at_a_time, threads) = trials.settings.shares(candidates.len());
+        let one = |candidate: &Candidate| on_threads(threads, || trials.one(candidate, folds)).map(&complete);
+        let tell = |trial: &Option<Trial>| {
+            if let Some(trial) = trial {
+                on_tried(&trial.tried);
             }
-            let unit = |mean| self.in_units(mean);
-            let trial = complete(judge(candidate, folds, self.training(), self.memory, unit, self.stop)?);
-            (self.watch)(&trial.tried);
-            Some(trial)
         };
-        let trials: Vec<Trial> = candidates.par_iter().filter_map(one).collect();
-        let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
-        tried.extend(trials.iter().map(|trial| trial.tried.clone()));
-        trials
+        let done: Vec<Trial> = pool::map(at_a_time, candidates, one, tell).into_iter().flatten().collect();
+        self.tried.extend(done.iter().map(|trial| trial.tried.clone()));
+        done
     }
 }
 
@@ -420,6 +407,7 @@ impl Search<'_> {
 mod tests {
     use super::*;
     use deepgp_numerics::linalg::Mat;
+    use std::sync::atomic::Ordering;
 
     #[test]
     fn growth_goes_on_while_it_pays_and_forgives_as_often_as_it_may() {
@@ -443,17 +431,17 @@ mod tests {
         let y = Mat::from_fn(60, 1, |i, _| (i as f64 / 10.0).sin());
         let data = Prepared::new(x, y)?;
         let settings = SearchSettings { effort: 0.02, ..SearchSettings::default() };
-        let stop = AtomicBool::new(false);
+        let flag = AtomicBool::new(false);
         // After the first network on the first fold.
         let is_network = |tried: &Tried| tried.name.starts_with("deep");
-        let found = fit(&data, &settings, &Memory::default(), &stop, &|tried| {
+        let found = search(&data, &settings, &Memory::default(), &Stop::by(&flag), &mut |tried| {
             if is_network(tried) {
-                stop.store(true, Ordering::Relaxed);
+                flag.store(true, Ordering::Relaxed);
             }
         })?;
         assert!(found.tried.iter().any(|t| is_network(t) && t.folds == 1));
-        let judged_by_all = found.tried.iter().filter(|t| t.folds > 1).filter_map(|t| t.mean_log_density);
-        let best = judged_by_all.fold(f64::NEG_INFINITY, f64::max);
+        let validated_on_all = found.tried.iter().filter(|t| t.folds > 1).filter_map(|t| t.mean_log_density);
+        let best = validated_on_all.fold(f64::NEG_INFINITY, f64::max);
         let chosen: Vec<&Tried> = found.tried.iter().filter(|t| t.weight > 0.0).collect();
         assert!(chosen.len() == 1 && chosen[0].folds > 1, "{:#?}", found.tried);
         assert_eq!(chosen[0].mean_log_density, Some(best));
@@ -470,30 +458,31 @@ mod tests {
         let y = Mat::from_fn(40, 1, |i, _| (2.0 * x[(i, 0)]).sin() + (2.5 * code(i)).cos() + noise(i));
         let data = Prepared::new(x, y)?;
         let settings = SearchSettings { effort: 0.02, ..SearchSettings::default() };
-        let never = AtomicBool::new(false);
-        let whole = fit(&data, &settings, &Memory::default(), &never, &|_| ())?;
+        let unset = AtomicBool::new(false);
+        let never = Stop::by(&unset);
+        let whole = search(&data, &settings, &Memory::default(), &never, &mut |_| ())?;
         assert!(whole.tried.iter().any(|tried| tried.name.contains("indicators")));
         for trials in [1, 7] {
-            let (memory, stop, count) =
-                (Memory::default(), AtomicBool::new(false), std::sync::atomic::AtomicUsize::new(1));
-            fit(&data, &settings, &memory, &stop, &|_| {
-                if count.fetch_add(1, Ordering::Relaxed) == trials {
-                    stop.store(true, Ordering::Relaxed);
+            let (memory, flag, mut count) = (Memory::default(), AtomicBool::new(false), 0);
+            search(&data, &settings, &memory, &Stop::by(&flag), &mut |_| {
+                count += 1;
+                if count == trials {
+                    flag.store(true, Ordering::Relaxed);
                 }
             })?;
             let text = serde_json::to_string(&memory).expect("JSON");
             let memory: Memory = serde_json::from_str(&text).expect("a memory");
             let known = memory.len();
             assert!(known > 0);
-            let found = fit(&data, &settings, &memory, &never, &|_| ())?;
+            let found = search(&data, &settings, &memory, &never, &mut |_| ())?;
             assert_eq!(found.tried, whole.tried, "stopped after {trials}");
             assert!(
                 found.members.iter().zip(&whole.members).all(|(a, b)| a.fitted == b.fitted && a.weight == b.weight)
             );
             // Another search is refused, and harms nothing.
             let other = SearchSettings { seed: 1, ..settings };
-            assert!(matches!(fit(&data, &other, &memory, &never, &|_| ()), Err(Error::OtherData { .. })));
-            assert!(fit(&data, &settings, &memory, &never, &|_| ()).is_ok());
+            assert!(matches!(search(&data, &other, &memory, &never, &mut |_| ()), Err(Error::OtherData { .. })));
+            assert!(search(&data, &settings, &memory, &never, &mut |_| ()).is_ok());
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
-//! Which rows are trained on and which are judged by. Rows with the same inputs stay together: a model that has memorised one of
-//! two twins must not be praised for the other.
+//! Which rows trials are trained on and which validate them.
+//!
+//! Rows with the same inputs stay together: a model that has memorised one of them must not be praised for another.
 
 use deepgp::Result;
 use deepgp_numerics::linalg::Mat;
@@ -11,16 +12,16 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// With fewer rows every row is judged by once (cross-validation); with more, a part of them is enough.
+/// With fewer rows every row validates once (cross-validation); with more, a part of them is enough.
 const FEW_ROWS: usize = 2000;
 /// Folds of a cross-validation.
 const FOLDS: usize = 4;
-/// Share of the rows that is judged by where there are many, and the most.
+/// Share of the rows that validates where there are many, and the most.
 const SHARE: f64 = 0.15;
-const MOST_JUDGES: usize = 4000;
-/// With fewer rows there is nothing to be judged by.
+const MOST_VALIDATION: usize = 4000;
+/// With fewer rows there is nothing to validate by.
 pub(crate) const LEAST_ROWS: usize = FOLDS;
-/// With fewer different rows for each fold twins are parted.
+/// With fewer different rows for each fold, rows with the same inputs are parted.
 const LEAST_GROUPS: usize = 2;
 
 /// A division of the rows.
@@ -28,21 +29,21 @@ const LEAST_GROUPS: usize = 2;
 pub(crate) struct Fold {
     /// Its number.
     pub index: usize,
-    /// Rows to train on, standardised by themselves: what the judges are like must not be known.
+    /// Rows to train on, standardised by themselves: what the validation rows are like must not be known.
     pub train: Prepared,
-    /// Rows to judge by, in the units of what was divided.
-    pub judge: (Mat, Mat),
-    /// Log density of each judge's targets by the normal distribution of those that are trained on.
+    /// Inputs and targets of the validation rows, in the units of what was divided.
+    pub validation: (Mat, Mat),
+    /// Log density of each validation row's targets by the normal distribution of those that are trained on.
     pub constant: Vec<f64>,
 }
 
-/// Divisions such that no row is judged by twice, a function of the seed; none for very few rows.
+/// Divisions such that no row validates twice, a function of the seed; none for very few rows.
 ///
 /// # Errors
 /// As [`Prepared::part`].
 pub(crate) fn folds(data: &Prepared, seed: u64) -> Result<Vec<Fold>> {
     let rows = data.x().rows();
-    let mut groups = twins(data.x());
+    let mut groups = same_inputs(data.x());
     if groups.len() < LEAST_GROUPS * FOLDS {
         groups = (0..rows).map(|row| vec![row]).collect();
     }
@@ -50,20 +51,20 @@ pub(crate) fn folds(data: &Prepared, seed: u64) -> Result<Vec<Fold>> {
     let (count, size) = match rows {
         0..LEAST_ROWS => return Ok(Vec::new()),
         LEAST_ROWS..=FEW_ROWS => (FOLDS, rows.div_ceil(FOLDS)),
-        _ => (1, ((SHARE * rows as f64) as usize).min(MOST_JUDGES)),
+        _ => (1, ((SHARE * rows as f64) as usize).min(MOST_VALIDATION)),
     };
-    // The fold that a row is judged in, if any: groups in order, each fold until it is full.
+    // The fold that a row validates in, if any: groups in order, each fold until it is full.
     let (mut fold_of, mut before) = (vec![usize::MAX; rows], 0);
     for group in &groups {
         group.iter().for_each(|&row| fold_of[row] = before / size);
         before += group.len();
     }
     let divide = |index: usize| {
-        let (judges, train): (Vec<usize>, Vec<usize>) = (0..rows).partition(|&row| fold_of[row] == index);
-        let judge = (data.x().select_rows(&judges), data.y().select_rows(&judges));
+        let (chosen, train): (Vec<usize>, Vec<usize>) = (0..rows).partition(|&row| fold_of[row] == index);
+        let validation = (data.x().select_rows(&chosen), data.y().select_rows(&chosen));
         let train = data.part(&train)?;
-        let constant = (0..judges.len()).map(|n| constant_log_density(&train, judge.1.row(n))).collect();
-        Ok(Fold { index, train, judge, constant })
+        let constant = (0..chosen.len()).map(|n| constant_log_density(&train, validation.1.row(n))).collect();
+        Ok(Fold { index, train, validation, constant })
     };
     (0..count.min(before.div_ceil(size))).filter(|fold| fold_of.contains(fold)).map(divide).collect()
 }
@@ -79,7 +80,7 @@ fn constant_log_density(train: &Prepared, targets: &[f64]) -> f64 {
 }
 
 /// Rows by their inputs, in order of the first of each.
-fn twins(x: &Mat) -> Vec<Vec<usize>> {
+fn same_inputs(x: &Mat) -> Vec<Vec<usize>> {
     let (mut groups, mut places): (Vec<Vec<usize>>, HashMap<u64, usize>) = (Vec::new(), HashMap::new());
     for row in 0..x.rows() {
         let mut hasher = DefaultHasher::new();
@@ -98,8 +99,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_rows_are_all_judged_by_and_many_in_part() -> Result<()> {
-        for (rows, count, judges) in [
+    fn few_rows_all_validate_and_many_in_part() -> Result<()> {
+        for (rows, count, n_validation) in [
             (3, 0, 0),
             (4, 4, 4),
             (9, 3, 9),
@@ -111,12 +112,12 @@ mod tests {
         ] {
             let x = Mat::from_fn(rows, 1, |i, _| i as f64);
             let all = folds(&Prepared::new(x.clone(), x)?, 1)?;
-            let mut seen: Vec<f64> = all.iter().flat_map(|fold| fold.judge.0.column(0)).collect();
+            let mut seen: Vec<f64> = all.iter().flat_map(|fold| fold.validation.0.column(0)).collect();
             seen.sort_by(f64::total_cmp);
             seen.dedup();
-            assert_eq!((all.len(), seen.len()), (count, judges), "{rows} rows");
+            assert_eq!((all.len(), seen.len()), (count, n_validation), "{rows} rows");
             for fold in &all {
-                assert_eq!(fold.train.x().rows() + fold.judge.0.rows(), rows);
+                assert_eq!(fold.train.x().rows() + fold.validation.0.rows(), rows);
                 assert!(fold.train.x().rows() > 0);
             }
         }
@@ -124,17 +125,17 @@ mod tests {
     }
 
     #[test]
-    fn twins_stay_together() -> Result<()> {
+    fn rows_with_the_same_inputs_stay_together() -> Result<()> {
         let x = Mat::from_fn(90, 2, |i, j| (i % 40 * (j + 1)) as f64);
         let all = folds(&Prepared::new(x.clone(), x.clone())?, 3)?;
-        assert_eq!(all.iter().map(|fold| fold.judge.0.rows()).sum::<usize>(), 90);
+        assert_eq!(all.iter().map(|fold| fold.validation.0.rows()).sum::<usize>(), 90);
         for fold in &all {
-            // In the units of all rows, as the judges are.
+            // In the units of all rows, as the validation rows are.
             let train = fold.train.inputs().invert_mean(fold.train.x())?;
-            for judge in 0..fold.judge.0.rows() {
-                let judge = fold.judge.0.row(judge);
-                let is_twin = |n: usize| train.row(n).iter().zip(judge).all(|(a, b)| (a - b).abs() < 1e-9);
-                assert!(!(0..train.rows()).any(is_twin));
+            for row in 0..fold.validation.0.rows() {
+                let row = fold.validation.0.row(row);
+                let is_same = |n: usize| train.row(n).iter().zip(row).all(|(a, b)| (a - b).abs() < 1e-9);
+                assert!(!(0..train.rows()).any(is_same));
             }
         }
         // Where all inputs are the same there is no other way.

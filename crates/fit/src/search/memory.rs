@@ -1,7 +1,8 @@
 //! What a search has found out so far, so that it can be interrupted and taken up again.
 
-use crate::candidate::{Candidate, Design, Form};
-use crate::search::SearchSettings;
+use super::candidate::{Candidate, Design, Form};
+use super::folds::Fold;
+use super::settings::SearchSettings;
 use deepgp::Fitted;
 use deepgp::train::Fingerprint;
 use deepgp::{Error, Result};
@@ -9,8 +10,8 @@ use deepgp_task::Prepared;
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Results so far. A search that is given the memory of an interrupted one does not repeat what is in it, and comes to the same
-/// answer as if nothing had happened.
+/// Results so far. A search that is given the memory of an interrupted one does not repeat what is in it, and comes to
+/// the same answer as if nothing had happened.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Memory {
     inner: Mutex<Inner>,
@@ -48,22 +49,27 @@ struct Entry {
 }
 
 impl Entry {
-    fn is_of(&self, candidate: &Candidate, fold: usize) -> bool {
-        self.design == candidate.design && self.form == candidate.form && self.fold == fold
+    fn is_of(&self, candidate: &Candidate, fold: &Fold) -> bool {
+        // A file can say anything.
+        let fits = |result: &FoldResult| {
+            result.log_densities.len() == fold.constant.len() && result.fitted.is_some() == (fold.index == 0)
+        };
+        (&self.design, self.form, self.fold) == (&candidate.design, candidate.form, fold.index)
+            && self.result.as_ref().is_none_or(fits)
     }
 }
 
 /// What a candidate showed on one fold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FoldResult {
-    /// Log densities of the fold's judges.
+    /// Log densities of the fold's validation rows.
     pub log_densities: Vec<f64>,
     /// The model, as far as a later training starts from it; of the first fold only.
     pub fitted: Option<Fitted>,
 }
 
 impl Memory {
-    /// Binds an empty memory to data and settings, as [`crate::fit`] does.
+    /// Binds an empty memory to data and settings, as [`crate::search::search`] does.
     ///
     /// # Errors
     /// [`Error::OtherData`] if it belongs to others.
@@ -85,18 +91,19 @@ impl Memory {
         }
     }
 
-    /// What is known of a candidate on a fold with so many judges: nothing, that it failed, or its result.
-    pub(crate) fn recall(&self, candidate: &Candidate, fold: usize, judges: usize) -> Option<Option<FoldResult>> {
-        let inner = self.lock();
-        let entry = inner.entries.iter().find(|entry| entry.is_of(candidate, fold))?;
-        // A file can say anything.
-        let fits = |result: &FoldResult| result.log_densities.len() == judges && result.fitted.is_some() == (fold == 0);
-        entry.result.as_ref().is_none_or(fits).then(|| entry.result.clone())
+    /// What is known of a candidate on a fold: nothing, that it failed, or its result.
+    pub(crate) fn recall(&self, candidate: &Candidate, fold: &Fold) -> Option<Option<FoldResult>> {
+        self.lock().entries.iter().find(|entry| entry.is_of(candidate, fold)).map(|entry| entry.result.clone())
     }
 
-    pub(crate) fn remember(&self, candidate: &Candidate, fold: usize, result: Option<FoldResult>) {
+    /// Whether anything is known of a candidate on a fold.
+    pub(crate) fn knows(&self, candidate: &Candidate, fold: &Fold) -> bool {
+        self.lock().entries.iter().any(|entry| entry.is_of(candidate, fold))
+    }
+
+    pub(crate) fn remember(&self, candidate: &Candidate, fold: &Fold, result: Option<FoldResult>) {
         let Candidate { design, form } = candidate.clone();
-        self.lock().entries.push(Entry { design, form, fold, result });
+        self.lock().entries.push(Entry { design, form, fold: fold.index, result });
     }
 
     /// Trainings that need not be repeated.

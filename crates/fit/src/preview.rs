@@ -1,0 +1,56 @@
+//! What a fit would do, before anything is trained.
+
+use crate::checkpoint::Interrupted;
+use crate::error::Result;
+use crate::plan::Plan;
+use crate::settings::FitSettings;
+use crate::training_data::learn;
+use deepgp_data::{Notice, Schema, Source};
+
+/// What a fit would do.
+#[derive(Debug, Clone)]
+pub struct Preview {
+    /// Which columns would be what.
+    pub schema: Schema,
+    /// Rows to train on.
+    pub n_train: usize,
+    /// Rows held out; not known again of an interrupted fit, and 0.
+    pub n_held_out: usize,
+    /// Training steps, unless a limit of time decides.
+    pub steps: Option<usize>,
+    /// Rows of a step.
+    pub batch_size: usize,
+    /// All settings, defaults included.
+    pub settings: FitSettings,
+    /// What was decided about the columns.
+    pub notices: Vec<Notice>,
+}
+
+impl Preview {
+    /// Of a fit from the start. One pass over the table.
+    ///
+    /// # Errors
+    /// What is wrong with the table or the columns asked for.
+    pub fn of_plan(plan: Plan, source: &Source) -> Result<Self> {
+        let learnt = learn(plan, source)?;
+        let n_held_out = learnt.plan.n_held_out(learnt.n_rows);
+        let n_train = learnt.n_rows - n_held_out;
+        Ok(Self { notices: learnt.notices, ..Self::new(&learnt.plan, learnt.schema, n_train, n_held_out) })
+    }
+
+    /// Of going on with one. The table is not looked at.
+    ///
+    /// # Errors
+    /// As [`Interrupted::plan`].
+    pub fn of_interrupted(interrupted: &Interrupted) -> Result<Self> {
+        let (schema, n_train) = interrupted.table();
+        Ok(Self::new(&interrupted.plan()?, schema.clone(), n_train, 0))
+    }
+
+    fn new(plan: &Plan, schema: Schema, n_train: usize, n_held_out: usize) -> Self {
+        let train = plan.config(n_train).train;
+        let steps = plan.time_limit().is_none().then_some(train.iterations);
+        let (batch_size, settings, notices) = (train.batch_size, plan.settings(), Vec::new());
+        Self { schema, n_train, n_held_out, steps, batch_size, settings, notices }
+    }
+}
