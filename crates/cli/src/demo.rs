@@ -2,7 +2,7 @@
 
 use crate::args::Demo;
 use crate::fault::{in_words, usage_of};
-use crate::fit::Teller;
+use crate::fit::EventPrinter;
 use crate::make::{FunctionName, generator, write_table};
 use crate::out::{note, print, print_json, shown};
 use crate::report::{Sample, report, write_page};
@@ -149,17 +149,17 @@ fn compare(args: &Demo, set: &Set, hidden: Vec<usize>, folder: &Path) -> Result<
     };
     let plan = Plan::new(&settings).map_err(usage_of)?;
     let source = Source::new(plan.data());
-    let mut teller = Teller::new(args.quiet);
+    let mut printer = EventPrinter::new(args.quiet);
     // What the table is like is known.
     let fit = Fit::new(plan, &source, &mut |event| {
         if let Event::RowsRead { .. } = event {
-            teller.tell(&event);
+            printer.print(&event);
         }
     });
     let never = AtomicBool::new(false);
     let trained = fit.map_err(in_words)?.run(&never, &mut |event| {
         if let Event::Step(_) | Event::Trained = event {
-            teller.tell(&event);
+            printer.print(&event);
         }
     });
     let saved = trained.map_err(in_words)?.saved;

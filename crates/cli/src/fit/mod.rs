@@ -1,12 +1,12 @@
 //! `deepgp fit`: learns a model from a table.
 
 mod dry_run;
+mod events;
 mod progress;
 mod result;
-mod tell;
 
+pub use events::EventPrinter;
 pub use result::{kinds, summary};
-pub use tell::Teller;
 
 use crate::args::Fit as Args;
 use crate::config_file::over_file;
@@ -36,15 +36,15 @@ pub fn run(args: &Args) -> Result<u8> {
     if args.dry_run {
         return dry_run::run(plan, interrupted.as_ref(), &source, args.json);
     }
-    let mut teller = Teller::new(args.quiet);
+    let mut printer = EventPrinter::new(args.quiet);
     let fit = match interrupted {
-        Some(interrupted) => Fit::resume(interrupted, &source, &mut |event| teller.tell(&event)),
-        None => Fit::new(plan.clone(), &source, &mut |event| teller.tell(&event)),
+        Some(interrupted) => Fit::resume(interrupted, &source, &mut |event| printer.print(&event)),
+        None => Fit::new(plan.clone(), &source, &mut |event| printer.print(&event)),
     };
     let fit = fit.map_err(in_words)?;
     let stop = Arc::new(AtomicBool::new(false));
     listen(&stop)?;
-    let result = fit.run(&stop, &mut |event| teller.tell(&event)).map_err(in_words)?;
+    let result = fit.run(&stop, &mut |event| printer.print(&event)).map_err(in_words)?;
     if args.json {
         print_json(&result::json(&result, plan.out()))?;
     } else if !args.quiet {

@@ -1,29 +1,29 @@
-//! Events of a fit, as notes and progress on standard error.
+//! Prints events of a fit on standard error, as notes and progress.
 
 use super::progress::Display;
 use crate::out::{note, notices};
 use crate::words::{count, number, plural};
 use deepgp_fit::{Done, Event};
-use deepgp_task::Tried;
+use deepgp_task::{FileError, Tried};
 use std::io::Write;
 
-/// Tells of events as they come.
+/// Prints events as they come.
 #[derive(Debug)]
-pub struct Teller {
+pub struct EventPrinter {
     quiet: bool,
     display: Display,
     /// Whether the last checkpoint failed.
     has_failed: bool,
 }
 
-impl Teller {
-    /// On standard error; of nothing if quiet.
+impl EventPrinter {
+    /// On standard error; nothing if quiet.
     pub fn new(quiet: bool) -> Self {
         Self { quiet, display: Display::new(quiet), has_failed: false }
     }
 
-    /// Tells of an event, if it is worth a word.
-    pub fn tell(&mut self, event: &Event<'_>) {
+    /// Prints an event, if it is worth a word.
+    pub fn print(&mut self, event: &Event<'_>) {
         let quiet = self.quiet;
         match event {
             Event::TargetChosen { column } => {
@@ -37,32 +37,31 @@ impl Teller {
             Event::Resumed(Done::Trainings(n)) => note(quiet, &format!("going on after {}", plural(*n, "training"))),
             Event::Started { is_search, rows, held_out, features } => {
                 let (rows, held_out) = (plural(*rows, "row"), plural(*held_out, "row"));
-                note(
-                    quiet,
-                    &match is_search {
-                        true => format!("searching on {rows}, {held_out} held out"),
-                        false => {
-                            format!("training on {rows} of {}, {held_out} held out", plural(*features, "feature"))
-                        }
-                    },
-                );
+                let what = match is_search {
+                    true => format!("searching on {rows}"),
+                    false => format!("training on {rows} of {}", plural(*features, "feature")),
+                };
+                note(quiet, &format!("{what}, {held_out} held out"));
             }
             Event::Step(progress) => self.display.show(progress),
-            Event::Tried(tried) => self.tell_tried(tried),
+            Event::Tried(tried) => self.print_tried(tried),
             Event::Checkpointed { .. } => self.has_failed = false,
-            Event::CheckpointFailed { error } => {
-                if !std::mem::replace(&mut self.has_failed, true) {
-                    self.display.clear();
-                    note(quiet, &format!("no checkpoint: {}", with_causes(*error)));
-                }
-            }
+            Event::CheckpointFailed { error } => self.print_failure(error),
             Event::Trained => self.display.clear(),
             _ => {}
         }
     }
 
+    /// A note of a checkpoint that failed, unless the one before did so, too.
+    fn print_failure(&mut self, error: &FileError) {
+        if !std::mem::replace(&mut self.has_failed, true) {
+            self.display.clear();
+            note(self.quiet, &format!("no checkpoint: {}", with_causes(error)));
+        }
+    }
+
     /// A line for each model that was tried.
-    fn tell_tried(&self, tried: &Tried) {
+    fn print_tried(&self, tried: &Tried) {
         if self.quiet {
             return;
         }
