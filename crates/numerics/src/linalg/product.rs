@@ -1,13 +1,13 @@
 //! Dense products on register tiles.
 //!
 //! At the sizes of inducing inputs (M = 20 to 300) a general library spends more time on packing and dispatch than on
-//! arithmetic (docs/DESIGN.md): tiles read their operands where they stand, and triangles only shorten the inner range. A right
-//! factor that does not stay in the cache is copied block by block, as general libraries do. All matrices are row-major.
+//! arithmetic (docs/DESIGN.md): tiles read their operands where they stand, and triangles only shorten the inner range.
+//! A right factor that does not stay in the cache is copied block by block, as general libraries do. All matrices are
+//! row-major.
 
 use super::Mat;
 use super::tile::{Strided, VECTORS, accumulate, column_tiles, combine, store, tiles_of, zeros};
-use crate::simd::{Aligned, Job, Lanes, PAD, run};
-use std::cell::RefCell;
+use crate::simd::{Job, Lanes, PAD, run};
 use std::ops::Range;
 
 /// Numbers of a right factor that stays in the cache: 1 MiB, half of a second-level cache of today.
@@ -16,20 +16,19 @@ const RESIDENT: usize = 1 << 17;
 const BLOCK_INNER: usize = 256;
 const BLOCK_TILES: usize = 10;
 const BLOCK_ROWS: usize = 512;
-/// Rows and vectors of a tile where the right factor is a triangle, whose steps narrow tiles follow more closely: as many numbers in
-/// registers, nearly, and 206 vectors of multiplications for a row of 50 columns instead of 230. Also where it has no more vectors than that.
+/// Rows and vectors of a tile where the right factor is a triangle, whose steps narrow tiles follow more closely: as
+/// many numbers in registers, nearly, and 206 vectors of multiplications for a row of 50 columns instead of 230. Also
+/// where it has no more vectors than that.
 const NARROW_ROWS: usize = 10;
 const NARROW_VECTORS: usize = 2;
 /// Most rows and numbers in a row of other tiles.
 const MOST_ROWS: usize = 8;
 const MOST_WIDTH: usize = VECTORS * PAD;
-/// Numbers of the copies of both.
-const COPY: usize = BLOCK_INNER * (BLOCK_ROWS + BLOCK_TILES * MOST_WIDTH);
 
-thread_local! {
-    /// Room for copies, kept between products.
-    static ROOM: RefCell<Aligned> = RefCell::default();
-}
+/// A cache line of a copy, which is written before it is read.
+#[repr(align(64))]
+#[expect(dead_code, reason = "it is only ever reached by pointers")]
+struct Line([f64; 8]);
 
 /// Where a matrix has entries, or which part of a result is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,8 +126,8 @@ fn product_in(out: &mut Mat, mode: Mode, a: Left<'_>, b: (&Mat, Part), part: Par
     unsafe { job.run() }
 }
 
-/// The lower triangle of a square matrix with its diagonal halved, so that X = A + Aᵀ of a symmetric X; above it zeros as far as a product
-/// reads there of a lower triangular left factor, which takes several rows at a time.
+/// The lower triangle of a square matrix with its diagonal halved, so that X = A + Aᵀ of a symmetric X; above it zeros
+/// as far as a product reads there of a lower triangular left factor, which takes several rows at a time.
 ///
 /// # Panics
 /// If the matrix is not square.
@@ -226,19 +225,20 @@ impl Product {
         if rows == 0 || cols == 0 {
             return;
         }
-        // SAFETY: passed on to the caller; there is room for the copies.
-        unsafe {
-            if cols * inner <= RESIDENT {
-                return run(InPlace(self));
-            }
-            ROOM.with_borrow_mut(|room| {
-                room.expect(COPY);
-                run(Copied { product: self, room: room.as_mut_ptr() });
-            });
+        if cols * inner <= RESIDENT {
+            // SAFETY: passed on to the caller.
+            return unsafe { run(InPlace(self)) };
         }
+        // Without zeros: to write them would take as long as to copy.
+        let copied_rows = rows.min(BLOCK_ROWS).next_multiple_of(MOST_ROWS);
+        let mut lines: Vec<Line> = Vec::with_capacity(BLOCK_INNER * (copied_rows + BLOCK_TILES * MOST_WIDTH) / 8);
+        let copies = lines.as_mut_ptr().cast::<f64>();
+        // SAFETY: passed on to the caller; there is space for the copies.
+        unsafe { run(Copied { product: self, copied_rows, copies }) }
     }
 
-    /// Tiles of some columns: [`column_tiles`], but of an upper triangle the part of a vector comes first, where columns are short.
+    /// Tiles of some columns: [`column_tiles`], but of an upper triangle the part of a vector comes first, where
+    /// columns are short.
     #[inline(always)]
     fn tiles(&self, columns: Range<usize>, lanes: usize) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
         let part = if self.b_part == Part::Upper { columns.len() % lanes } else { 0 };
@@ -247,8 +247,8 @@ impl Product {
         first.into_iter().chain(tiles_of(columns.start + part..columns.end, lanes, most))
     }
 
-    /// Whether its tiles are narrow, for which there must be registers enough. A left factor that is a triangle may have something else
-    /// than zeros beside the blocks of [`MOST_ROWS`] on its diagonal.
+    /// Whether its tiles are narrow, for which there must be registers enough. A left factor that is a triangle may
+    /// have something else than zeros beside the blocks of [`MOST_ROWS`] on its diagonal.
     #[inline(always)]
     fn is_narrow(&self, lanes: usize) -> bool {
         let has_narrow = self.b_part != Part::Full || self.size.1 <= NARROW_VECTORS * lanes;
@@ -389,11 +389,14 @@ impl Job for InPlace {
 
 /// A product with blocks of both factors copied, so that they lie in the cache, and on few pages.
 ///
-/// Except where it adds, the numbers are those of [`InPlace`]: a sum over the inner index goes on where the block before left it.
+/// Except where it adds, the numbers are those of [`InPlace`]: a sum over the inner index goes on where the block
+/// before left it.
 struct Copied {
     product: Product,
-    /// [`COPY`] numbers.
-    room: *mut f64,
+    /// Rows of the left factor that are copied at a time, at most.
+    copied_rows: usize,
+    /// Their copies, [`BLOCK_INNER`] numbers a row, then those of the right factor.
+    copies: *mut f64,
 }
 
 impl Job for Copied {
@@ -421,19 +424,19 @@ impl Job for Copied {
 }
 
 impl Copied {
-    /// The copy of rows of the left factor that a tile reads, the first of them the `i`-th of the block: all entries with the same
-    /// inner index together.
+    /// The copy of rows of the left factor that a tile reads, the first of them the `i`-th of the block: all entries
+    /// with the same inner index together.
     #[inline(always)]
     fn left(&self, i: usize, height: usize) -> Strided {
-        // SAFETY: the copies of rows before it take this much room.
-        Strided::by_columns(unsafe { self.room.add(i * BLOCK_INNER) }, height)
+        // SAFETY: the copies of rows before it take this much space.
+        Strided::by_columns(unsafe { self.copies.add(i * BLOCK_INNER) }, height)
     }
 
     /// The copy of the `t`-th tile of the right factor, row after row.
     #[inline(always)]
     fn right<L: Lanes>(&self, t: usize) -> *mut f64 {
-        // SAFETY: the copies of the left factor and of the tiles before it take this much room.
-        unsafe { self.room.add(BLOCK_INNER * (BLOCK_ROWS + t * VECTORS * L::N)) }
+        // SAFETY: the copies of the left factor and of the tiles before it take this much space.
+        unsafe { self.copies.add(BLOCK_INNER * (self.copied_rows + t * VECTORS * L::N)) }
     }
 
     /// Where the inner index meets entries of both factors inside a block, if that part of the result is wanted.
@@ -454,7 +457,7 @@ impl Copied {
         let a = self.product.a;
         for (i, height) in row_tiles::<L>(rows.clone(), false) {
             let to = self.left(i - rows.start, height).data.cast_mut();
-            // SAFETY: passed on to the caller; there is room for the copy.
+            // SAFETY: passed on to the caller; there is space for the copy.
             unsafe {
                 let from = a.data.add(i * a.row + block.start * a.inner);
                 // Whole vectors, as they stand or turned.
@@ -482,7 +485,7 @@ impl Copied {
         let Some(range) = self.range(rows, &block, columns.clone()) else { return };
         for k in range {
             for (t, (j, vectors, tail)) in column_tiles(columns.clone(), L::N).enumerate() {
-                // SAFETY: passed on to the caller; there is room for the copy.
+                // SAFETY: passed on to the caller; there is space for the copy.
                 unsafe {
                     let from = b.add((block.start + k) * b_stride + j);
                     let to = self.right::<L>(t).add(k * VECTORS * L::N);
