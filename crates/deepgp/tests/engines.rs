@@ -6,7 +6,7 @@ use common::{Draw, chain, column, engines, flat, free, gaussian, inference, no_f
 use deepgp::gauss::Factor;
 use deepgp::infer::StepWorkspace;
 use deepgp::infer::{Batch, Engine, Event, Inference, InferenceSettings, Site, State};
-use deepgp::kernel::{Eq, Kernel, Linear, Matern, Smoothness, SpectralMixture, Sum};
+use deepgp::kernel::{Eq, Kernel, Matern, Smoothness};
 use deepgp::layer::{Layer, Mean};
 use deepgp::likelihood::{Likelihood, Probit, StudentT};
 use deepgp::network::DeepGp;
@@ -55,37 +55,8 @@ fn means(dim_in: usize, dim_out: usize, draw: &mut Draw) -> Vec<Mean> {
 }
 
 fn kernels(dim: usize, draw: &mut Draw) -> Vec<Kernel> {
-    let matern = |smoothness, draw: &mut Draw| {
-        let (lengthscale, signal_var) = (draw.uniforms(dim, 0.8, 1.5), draw.uniform(0.6, 1.4));
-        Kernel::Matern(Matern { smoothness, lengthscale, signal_var })
-    };
-    let linear = |draw: &mut Draw| Kernel::Linear(Linear { variance: draw.uniforms(dim, 0.3, 1.0) });
-    chain(|previous| {
-        Some(match previous {
-            None => draw.eq(dim),
-            Some(Kernel::Eq(_)) => linear(draw),
-            Some(Kernel::Linear(_)) => Kernel::SpectralMixture(SpectralMixture {
-                weight: draw.uniforms(2, 0.3, 0.8),
-                frequency: draw.normals(2, dim),
-                lengthscale: Mat::from_fn(2, dim, |_, _| draw.uniform(0.8, 1.5)),
-            }),
-            Some(Kernel::SpectralMixture(_)) => matern(Smoothness::ThreeHalves, draw),
-            Some(Kernel::Matern(m)) => match m.smoothness {
-                Smoothness::ThreeHalves => matern(Smoothness::FiveHalves, draw),
-                Smoothness::FiveHalves => Kernel::Sum(Sum::new([draw.eq(dim), linear(draw)])),
-            },
-            Some(Kernel::Sum(_)) => return None,
-        })
-    })
-}
-
-/// Whether expectations are taken by quadrature, with hundreds of nodes in two dimensions and more.
-fn is_approximate(kernel: &Kernel) -> bool {
-    match kernel {
-        Kernel::Matern(_) => true,
-        Kernel::Sum(sum) => sum.parts.iter().any(is_approximate),
-        Kernel::Eq(_) | Kernel::Linear(_) | Kernel::SpectralMixture(_) => false,
-    }
+    let kernels = common::kernels::kernels(dim, &mut |low, high| draw.uniform(low, high));
+    kernels.into_iter().map(|(_, kernel)| kernel).collect()
 }
 
 /// How well differences see a derivative. The third derivative of a Matérn 3/2 law jumps at r = 0, and a node of the
@@ -136,7 +107,7 @@ fn cases(shape: &Shape) -> Vec<Case> {
         let mut draw = Draw::new(shape.seed.wrapping_add(index as u64));
         let mut widths = shape.widths.clone();
         let last = widths.len() - 1;
-        if is_approximate(&kernels(1, &mut Draw::new(0))[kernel]) {
+        if common::kernels::is_approximate(&kernels(1, &mut Draw::new(0))[kernel]) {
             widths[1..last].fill(1);
         }
         let layers: Vec<Layer> = (0..last)

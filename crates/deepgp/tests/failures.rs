@@ -6,7 +6,7 @@ use common::{Draw, chain, column, gaussian, no_factors};
 use deepgp::Fitted;
 use deepgp::infer::{Engine, Event, Inference, InferenceSettings, Site, State};
 use deepgp::init::{Architecture, network};
-use deepgp::kernel::{Eq, Kernel, Linear, Matern, Smoothness, SpectralMixture, Sum};
+use deepgp::kernel::{Eq, Kernel, Linear};
 use deepgp::layer::{Layer, Mean};
 use deepgp::likelihood::{Gaussian, Likelihood, Probit, StudentT};
 use deepgp::network::DeepGp;
@@ -123,23 +123,9 @@ fn settings_outside_their_range() {
 
 /// Every kernel on three inputs.
 fn kernels() -> Vec<Kernel> {
-    chain(|previous| {
-        Some(match previous {
-            None => Kernel::Eq(Eq::isotropic(3, 1.0, 1.0)),
-            Some(Kernel::Eq(_)) => Kernel::Linear(Linear::isotropic(3, 1.0)),
-            Some(Kernel::Linear(_)) => Kernel::SpectralMixture(SpectralMixture {
-                weight: vec![0.5; 2],
-                frequency: Mat::identity(2, 3),
-                lengthscale: Mat::from_fn(2, 3, |_, _| 1.0),
-            }),
-            Some(Kernel::SpectralMixture(_)) => Kernel::Matern(Matern::isotropic(Smoothness::FiveHalves, 3, 1.0, 1.0)),
-            Some(Kernel::Matern(_)) => Kernel::Sum(Sum::new([
-                Kernel::Eq(Eq::isotropic(3, 1.0, 1.0)),
-                Kernel::Linear(Linear::isotropic(3, 1.0)),
-            ])),
-            Some(Kernel::Sum(_)) => return None,
-        })
-    })
+    let mut draw = Draw::new(11);
+    let kernels = common::kernels::kernels(3, &mut |low, high| draw.uniform(low, high));
+    kernels.into_iter().map(|(_, kernel)| kernel).collect()
 }
 
 /// Every likelihood of two outputs.

@@ -6,7 +6,7 @@
 use deepgp::Fitted;
 use deepgp::gauss::{DiagGaussian, Factor, FullGaussian};
 use deepgp::infer::{self, Batch, Inference, InferenceSettings, Root, energy, site};
-use deepgp::kernel::{Eq, Kernel, KernelGrad, Law, Psi};
+use deepgp::kernel::{Eq, GaussianInput, Kernel, KernelGrad, KernelScratch, Law, Psi};
 use deepgp::layer::{ExactTape, GaussianTape, Inducing, Inputs, Layer, Mean, Projection, ProjectionBack, Wanted};
 use deepgp::likelihood::{Gaussian, Likelihood, Observation, Probit, TiltedBar};
 use deepgp::network::DeepGp;
@@ -256,7 +256,8 @@ fn kernel_expectations() {
             let layer = &f.model.layers()[l];
             let (mean, var) = (flat(&entry["in_mean"]), flat(&entry["in_var"]));
             let mut psi = Psi::zeros(layer.n_inducing(), layer.dim_in(), false);
-            layer.kernel.psi(&f.inducing[l].tables, &mean, &var, &mut psi);
+            let input = GaussianInput { mean: &mean, var: &var };
+            layer.kernel.psi(&f.inducing[l].tables, input, &mut psi, &mut KernelScratch::default());
             let mut psi2 = Mat::zeros(layer.n_inducing(), layer.n_inducing());
             tri::unpack(&psi.psi2, &mut psi2);
             assert_all_close(&format!("{name} psi1"), &psi.psi1, &flat(&entry["psi1"]), Tolerance::Fixture);
@@ -347,6 +348,7 @@ fn energy_and_its_gradient() {
                 &f.inducing[l].kzz,
                 &mut chol.adjoint(&l_bar),
                 &mut through,
+                &mut KernelScratch::default(),
             );
             layer.kernel.chain_to_free(&mut through.params);
 

@@ -1,7 +1,11 @@
 //! One suite for every kernel: values, expectations, limits and the adjoint of each, against independent instruments.
 
+mod common;
+
+use common::kernels::{eq, is_approximate, linear, matern};
 use deepgp::kernel::{
-    Eq, InputBar, Kernel, KernelGrad, Law, Linear, Matern, Psi, PsiSums, PsiTables, Smoothness, SpectralMixture, Sum,
+    Eq, GaussianInput, InputBar, Kernel, KernelGrad, KernelScratch, KernelTables, Law, Matern, PointSums, Psi, PsiGrad,
+    Smoothness, SpectralMixture, Sum,
 };
 use deepgp::param::Parameters;
 use deepgp::{Error, Result};
@@ -10,7 +14,7 @@ use deepgp_oracle::{Tolerance, assert_all_close, assert_close, gradient, normal_
 use proptest::prelude::*;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The registry
+// Samples
 
 /// Numbers for a test, from a seed (SplitMix64).
 struct Draw(u64);
@@ -32,72 +36,12 @@ impl Draw {
     fn mat(&mut self, rows: usize, cols: usize, low: f64, high: f64) -> Mat {
         Mat::from_fn(rows, cols, |_, _| self.uniform(low, high))
     }
-
-    fn eq(&mut self, dim: usize) -> Kernel {
-        Kernel::Eq(Eq { lengthscale: self.vec(dim, 0.7, 1.6), signal_var: self.uniform(0.5, 1.5) })
-    }
-
-    fn linear(&mut self, dim: usize) -> Kernel {
-        Kernel::Linear(Linear { variance: self.vec(dim, 0.3, 1.2) })
-    }
-
-    fn mixture(&mut self, dim: usize, components: usize) -> Kernel {
-        Kernel::SpectralMixture(SpectralMixture {
-            weight: self.vec(components, 0.3, 1.0),
-            frequency: self.mat(components, dim, -2.0, 2.0),
-            lengthscale: self.mat(components, dim, 0.7, 1.6),
-        })
-    }
-
-    fn matern(&mut self, dim: usize, smoothness: Smoothness) -> Kernel {
-        let (lengthscale, signal_var) = (self.vec(dim, 0.7, 1.6), self.uniform(0.5, 1.5));
-        Kernel::Matern(Matern { smoothness, lengthscale, signal_var })
-    }
 }
 
-/// Samples of the first variant of [`Kernel`], or of the one after `previous`; empty after the last. The match names
-/// every variant, so that a new one does not compile before it has its samples here.
-fn samples_after(previous: Option<&Kernel>, dim: usize, draw: &mut Draw) -> Vec<Kernel> {
-    let Some(previous) = previous else { return vec![draw.eq(dim)] };
-    match previous {
-        Kernel::Eq(_) => vec![draw.linear(dim)],
-        Kernel::Linear(_) => vec![draw.mixture(dim, 1), draw.mixture(dim, 2)],
-        Kernel::SpectralMixture(_) => {
-            vec![draw.matern(dim, Smoothness::ThreeHalves), draw.matern(dim, Smoothness::FiveHalves)]
-        }
-        Kernel::Matern(_) => {
-            let sums = [
-                vec![draw.eq(dim)],
-                vec![draw.eq(dim), draw.eq(dim)],
-                vec![draw.eq(dim), draw.linear(dim)],
-                vec![draw.linear(dim), draw.mixture(dim, 1), draw.eq(dim), draw.linear(dim)],
-                vec![draw.matern(dim, Smoothness::FiveHalves), draw.linear(dim)],
-            ];
-            sums.into_iter().map(|parts| Kernel::Sum(Sum { parts })).collect()
-        }
-        Kernel::Sum(_) => Vec::new(),
-    }
-}
-
-/// Sample kernels of every variant.
+/// The kernels of the registry.
 fn samples(dim: usize, draw: &mut Draw) -> Vec<Kernel> {
-    let mut all: Vec<Kernel> = Vec::new();
-    loop {
-        let next = samples_after(all.last(), dim, draw);
-        if next.is_empty() {
-            return all;
-        }
-        all.extend(next);
-    }
-}
-
-/// Whether the expectations are taken by quadrature.
-fn is_approximate(kernel: &Kernel) -> bool {
-    match kernel {
-        Kernel::Matern(_) => true,
-        Kernel::Sum(sum) => sum.parts.iter().any(is_approximate),
-        Kernel::Eq(_) | Kernel::Linear(_) | Kernel::SpectralMixture(_) => false,
-    }
+    let kernels = common::kernels::kernels(dim, &mut |low, high| draw.uniform(low, high));
+    kernels.into_iter().map(|(_, kernel)| kernel).collect()
 }
 
 /// How well differences see a derivative. The third derivative of a Matérn 3/2 law jumps at r = 0, so that a difference
@@ -151,9 +95,9 @@ fn value(kernel: &Kernel, x: &[f64], z: &[f64]) -> f64 {
 }
 
 fn psi(kernel: &Kernel, z: &Mat, mean: &[f64], var: &[f64], with_xi: bool) -> Psi {
-    let (mut tables, mut psi) = (PsiTables::default(), Psi::zeros(z.rows(), z.cols(), with_xi));
+    let (mut tables, mut psi) = (KernelTables::default(), Psi::zeros(z.rows(), z.cols(), with_xi));
     kernel.prepare(z, &mut tables);
-    kernel.psi(&tables, mean, var, &mut psi);
+    kernel.psi(&tables, GaussianInput { mean, var }, &mut psi, &mut KernelScratch::default());
     psi
 }
 
@@ -177,20 +121,21 @@ fn random_bar(draw: &mut Draw, m: usize, dim: usize, with_xi: bool) -> Psi {
 /// ∂F/∂(mean, var, Z, parameters), one after the other, of the functional `bar`; the point is given `copies` times.
 fn psi_gradient(kernel: &Kernel, z: &Mat, mean: &[f64], var: &[f64], bar: &Psi, copies: usize) -> Vec<f64> {
     let (m, dim) = (z.rows(), z.cols());
-    let mut tables = PsiTables::default();
+    let (mut tables, mut scratch) = (KernelTables::default(), KernelScratch::default());
     kernel.prepare(z, &mut tables);
-    let mut sums = PsiSums::zeros(m, dim, kernel.n_params());
+    let (mut sums, input) = (kernel.zero_sums(m), GaussianInput { mean, var });
     let (mut mean_bar, mut var_bar) = (vec![0.0; dim], vec![0.0; dim]);
     let mut psi = Psi::zeros(m, dim, bar.wants_xi());
     for _ in 0..copies {
-        let mut block = PsiSums::zeros(m, dim, kernel.n_params());
-        kernel.psi(&tables, mean, var, &mut psi);
-        let input = InputBar { mean: &mut mean_bar, var: &mut var_bar };
-        kernel.psi_adjoint(&tables, mean, var, &mut psi, bar, input, &mut block);
+        let mut block = kernel.zero_sums(m);
+        kernel.psi(&tables, input, &mut psi, &mut scratch);
+        let input_bar = InputBar { mean: &mut mean_bar, var: &mut var_bar };
+        let grad = PsiGrad { input: input_bar, kernel: block.grad_mut() };
+        kernel.psi_adjoint(&tables, input, &mut psi, bar, grad, &mut scratch);
         sums.add(&block);
     }
     let mut grad = KernelGrad::zeros(m, dim, kernel.n_params());
-    kernel.finish(&tables, &sums, &mut grad);
+    kernel.finish(&tables, &sums, &mut grad, &mut scratch);
     [mean_bar, var_bar, grad.z.as_slice().to_vec(), grad.params].concat()
 }
 
@@ -224,14 +169,14 @@ fn check_cross_adjoint(kernel: &Kernel, x: &Mat, z: &Mat, k_bar: &Mat) {
     assert_all_close("cross without x̄", &without_x.params, &grad.params, Tolerance::Rounding);
 
     // The form for prepared inducing inputs agrees with the plain one.
-    let (mut tables, mut k) = (PsiTables::default(), Mat::default());
+    let (mut tables, mut k, mut scratch) = (KernelTables::default(), Mat::default(), KernelScratch::default());
     kernel.prepare(z, &mut tables);
-    kernel.cross_prepared(&tables, x, &mut k);
+    kernel.cross_prepared(&tables, x, &mut k, &mut scratch);
     assert_all_close("prepared cross", k.as_slice(), cross(kernel, x, z).as_slice(), Tolerance::Rounding);
-    let mut sums = PsiSums::zeros(z.rows(), z.cols(), kernel.n_params());
-    kernel.cross_prepared_adjoint(&tables, x, &k, &mut k_bar.clone(), &mut sums);
+    let mut sums = kernel.zero_sums(z.rows());
+    kernel.cross_prepared_adjoint(&tables, x, &k, &mut k_bar.clone(), &mut sums, &mut scratch);
     let mut prepared = KernelGrad::zeros(z.rows(), z.cols(), kernel.n_params());
-    kernel.finish(&tables, &sums, &mut prepared);
+    kernel.finish(&tables, &sums, &mut prepared, &mut scratch);
     assert_all_close("prepared cross by z", prepared.z.as_slice(), grad.z.as_slice(), Tolerance::Value);
     assert_all_close("prepared cross by parameters", &prepared.params, &grad.params, Tolerance::Value);
 }
@@ -240,11 +185,11 @@ fn check_gram_adjoint(kernel: &Kernel, z: &Mat, k_bar: &Mat) {
     let tolerance = difference_tolerance(kernel);
     let mut grad = KernelGrad::zeros(z.rows(), z.cols(), kernel.n_params());
     let k_bar = &Mat::from_fn(z.rows(), z.rows(), |i, j| 0.5 * (k_bar[(i, j)] + k_bar[(j, i)]));
-    let (mut tables, mut k) = (PsiTables::default(), Mat::default());
+    let (mut tables, mut k) = (KernelTables::default(), Mat::default());
     kernel.prepare(z, &mut tables);
     kernel.gram(&tables, &mut k);
     assert_all_close("Gram", k.as_slice(), cross(kernel, z, z).as_slice(), Tolerance::Rounding);
-    kernel.gram_adjoint(&tables, &k, &mut k_bar.clone(), &mut grad);
+    kernel.gram_adjoint(&tables, &k, &mut k_bar.clone(), &mut grad, &mut KernelScratch::default());
     let gram = |kernel: &Kernel, z: &Mat| inner(k_bar, &cross(kernel, z, z));
     let by_z = gradient(|v| gram(kernel, &like(v, z)), z.as_slice());
     assert_all_close("Gram by z", grad.z.as_slice(), &by_z, tolerance);
@@ -405,7 +350,7 @@ fn the_fallback_in_many_dimensions() {
     let dim = 8;
     let mut draw = Draw(5);
     let (mean, z) = (draw.vec(dim, -1.0, 1.0), draw.mat(3, dim, -1.0, 1.0));
-    let kernel = draw.matern(dim, Smoothness::FiveHalves);
+    let kernel = matern(dim, Smoothness::FiveHalves, &mut |low, high| draw.uniform(low, high));
     let exact_enough = |var: f64| {
         // E f = f + ½ v Σ f'' + O(v²) for ψ₁, with the second differences of k
         let (found, h) = (psi(&kernel, &z, &mean, &vec![var; dim], false), 1e-3);
@@ -435,7 +380,7 @@ fn matern_away_from_its_kink() {
     for dim in [1, 3] {
         let mut draw = Draw(6);
         let (x, z) = (draw.mat(3, dim, -2.0, -0.5), draw.mat(2, dim, 0.5, 2.0));
-        let kernel = draw.matern(dim, Smoothness::ThreeHalves);
+        let kernel = matern(dim, Smoothness::ThreeHalves, &mut |low, high| draw.uniform(low, high));
         let k_bar = draw.mat(3, 2, -1.0, 1.0);
         let mut grad = KernelGrad::zeros(2, dim, kernel.n_params());
         kernel.cross_adjoint(&x, &z, &cross(&kernel, &x, &z), &k_bar, None, &mut grad);
@@ -446,9 +391,9 @@ fn matern_away_from_its_kink() {
     }
 }
 
-/// One atom that does not oscillate is the exponentiated quadratic law, as a mixture and as the only part of a sum.
+/// One component that does not oscillate is the exponentiated quadratic law, as a mixture and as the only part of a sum.
 #[test]
-fn one_still_atom_is_eq() {
+fn one_component_without_frequency_is_eq() {
     for dim in 1..=4 {
         let mut draw = Draw(7);
         let (m, eq) = (5, Eq { lengthscale: draw.vec(dim, 0.5, 2.0), signal_var: 1.3 });
@@ -541,9 +486,11 @@ fn bad_parameters_are_refused() {
 #[test]
 fn bad_shapes_are_refused() {
     let mut draw = Draw(11);
+    let uniform = &mut |low: f64, high: f64| draw.uniform(low, high);
+    let (eq_of_2, linear_of_2, linear_of_3) = (eq(2, uniform), linear(2, uniform), linear(3, uniform));
     let refused = |found: Result<()>| assert!(matches!(found, Err(Error::Shape { .. })), "{found:?}");
     refused(Sum { parts: Vec::new() }.check());
-    refused(Sum { parts: vec![draw.eq(2), draw.linear(3)] }.check());
+    refused(Sum { parts: vec![eq_of_2.clone(), linear_of_3] }.check());
     for (weights, frequency, lengthscale) in
         [(0, (0, 0), (0, 0)), (2, (1, 2), (2, 2)), (2, (2, 2), (1, 2)), (1, (1, 3), (1, 2))]
     {
@@ -554,8 +501,8 @@ fn bad_shapes_are_refused() {
         };
         refused(mixture.check());
     }
-    let inner = Kernel::Sum(Sum { parts: vec![draw.eq(2), draw.linear(2)] });
-    let parts = vec![draw.eq(2), inner];
+    let inner = Kernel::Sum(Sum { parts: vec![eq_of_2.clone(), linear_of_2] });
+    let parts = vec![eq_of_2, inner];
     assert!(matches!(Sum { parts: parts.clone() }.check(), Err(Error::Parameter { entry: Some(1), .. })));
     let flat = Sum::new(parts);
     assert_eq!((flat.parts.len(), flat.check()), (3, Ok(())));
@@ -568,15 +515,16 @@ fn derivatives_do_not_depend_on_the_origin() {
     let here = |rows: usize, shift: f64| Mat::from_fn(rows, 2, |i, q| shift + ((3 * i + 2 * q) as f64).sin());
     let derivatives = |shift: f64| {
         let (x, z) = (here(7, shift), here(5, shift));
-        let (mut tables, mut k) = (PsiTables::default(), Mat::default());
+        let (mut tables, mut k, mut scratch) = (KernelTables::default(), Mat::default(), KernelScratch::default());
         kernel.prepare(&z, &mut tables);
-        kernel.cross_prepared(&tables, &x, &mut k);
-        let mut sums = PsiSums::zeros(5, 2, 3);
-        kernel.cross_prepared_adjoint(&tables, &x, &k, &mut Mat::from_fn(7, 5, |i, j| (i + j) as f64), &mut sums);
+        kernel.cross_prepared(&tables, &x, &mut k, &mut scratch);
+        let (mut sums, mut k_bar) = (kernel.zero_sums(5), Mat::from_fn(7, 5, |i, j| (i + j) as f64));
+        kernel.cross_prepared_adjoint(&tables, &x, &k, &mut k_bar, &mut sums, &mut scratch);
         let mut grad = KernelGrad::zeros(5, 2, 3);
-        kernel.finish(&tables, &sums, &mut grad);
+        kernel.finish(&tables, &sums, &mut grad, &mut scratch);
         kernel.gram(&tables, &mut k);
-        kernel.gram_adjoint(&tables, &k, &mut Mat::from_fn(5, 5, |i, j| (1 + i + j) as f64), &mut grad);
+        let mut k_bar = Mat::from_fn(5, 5, |i, j| (1 + i + j) as f64);
+        kernel.gram_adjoint(&tables, &k, &mut k_bar, &mut grad, &mut scratch);
         [grad.params, grad.z.as_slice().to_vec()].concat()
     };
     // Inputs around 2²⁰ are rounded to 2⁻³², so that is what the derivatives may differ by.

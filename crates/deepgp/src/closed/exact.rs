@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::fitted::Fitted;
 use crate::gauss::Factor;
 use crate::infer::InferenceSettings;
-use crate::kernel::{Law, PsiTables};
+use crate::kernel::{KernelScratch, KernelTables, Law};
 use crate::layer::{Inducing, Inputs, Layer};
 use crate::network::{DeepGp, Gradient};
 use deepgp_numerics::linalg::{Cholesky, Mat, Op, dot, mul};
@@ -48,7 +48,8 @@ fn at_rows(network: &DeepGp, x: &Mat) -> Result<DeepGp> {
 /// Working memory of [`log_evidence`], N × N matrices that the next evaluation uses again.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    tables: PsiTables,
+    tables: KernelTables,
+    kernel: KernelScratch,
     k: Mat,
     k_bar: Mat,
     c: Cholesky,
@@ -63,7 +64,7 @@ pub struct Scratch {
 pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, scratch: &mut Scratch) -> Result<(f64, Vec<f64>)> {
     let (layer, noise) = parts(gp)?;
     let n = x.rows();
-    let Scratch { tables, k, k_bar, c, inverse } = scratch;
+    let Scratch { tables, kernel, k, k_bar, c, inverse } = scratch;
     layer.kernel.prepare_known(x, tables);
     layer.kernel.gram(tables, k);
     k_bar.reset(n, n);
@@ -84,7 +85,7 @@ pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, scratch: &mut Scratch) -> Res
         }
         gradient.likelihood[d] = 0.5 * trace;
     }
-    layer.kernel.gram_adjoint(tables, k, k_bar, &mut gradient.layers[0].kernel);
+    layer.kernel.gram_adjoint(tables, k, k_bar, &mut gradient.layers[0].kernel, kernel);
     Ok((total, gradient.to_free(gp, 1.0)))
 }
 

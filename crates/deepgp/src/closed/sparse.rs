@@ -25,10 +25,9 @@ use crate::error::{Error, Result};
 use crate::fitted::Fitted;
 use crate::gauss::{Factor, FullGaussian};
 use crate::infer::{InferenceSettings, LEAST_ALPHA};
-use crate::kernel::{Law, PsiSums};
+use crate::kernel::{KernelScratch, KernelSums, Law, PointSums};
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer};
 use crate::network::{DeepGp, Gradient};
-use crate::param::Parameters;
 use deepgp_numerics::linalg::product::{Left, Part, product};
 use deepgp_numerics::linalg::transpose::mirror;
 use deepgp_numerics::linalg::{Mat, axpy, dot};
@@ -159,12 +158,13 @@ struct Projected {
     k: Mat,
     t: Mat,
     open: Vec<f64>,
+    kernel: KernelScratch,
 }
 
 impl Projected {
     fn set(&mut self, layer: &Layer, inducing: &Inducing, x: &Mat) {
-        let Self { k, t, open } = self;
-        layer.kernel.cross_prepared(&inducing.tables, x, k);
+        let Self { k, t, open, kernel } = self;
+        layer.kernel.cross_prepared(&inducing.tables, x, k, kernel);
         product(t, false, Left::plain(k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
         open.clear();
         // Rounding must not make it negative.
@@ -189,7 +189,7 @@ struct SecondPass {
     open_bar: Vec<f64>,
     noise_bar: Vec<f64>,
     phi: Mat,
-    sums: PsiSums,
+    sums: KernelSums,
 }
 
 /// log(1 + α x)/α, with its limit x at α = 0.
@@ -250,12 +250,12 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratc
     // ½ (ηᵀμ − log|I + Λ|) is φ.
     total += posteriors.iter().map(|q| q.log_partition).sum::<f64>();
     let is_kept = projected.len() == rows.blocks();
-    let no_sums = || PsiSums::without_pairs(m, layer.z.cols(), layer.kernel.n_params());
+    let no_sums = || layer.kernel.zero_sums(m);
     let of_block = |projected: &mut Projected, block: &mut SecondPass, x: &Mat, y: &Mat| {
         if !is_kept {
             projected.set(layer, inducing, x);
         }
-        let Projected { k, t, open } = projected;
+        let Projected { k, t, open, kernel } = projected;
         let SecondPass { s_t, t_bar, k_bar, open_bar, noise_bar, phi, sums } = block;
         t_bar.reset(t.rows(), m);
         open_bar.clear();
@@ -283,8 +283,8 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratc
         product(k_bar, false, Left::plain(t_bar, Part::Full), (inducing.chol.l_inv(), Part::Lower), Part::Full);
         product(phi, false, Left::transposed(t_bar, Part::Full), (t, Part::Full), Part::Lower);
         *sums = no_sums();
-        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, k, k_bar, sums);
-        layer.kernel.diags_adjoint(x, open_bar, &mut sums.grad.params);
+        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, k, k_bar, sums, kernel);
+        layer.kernel.diags_adjoint(x, open_bar, &mut sums.grad_mut().params);
     };
     let (mut gradient, mut phi, mut sums) = (Gradient::zeros(gp), Mat::zeros(m, m), no_sums());
     rows.sum(projected, second, of_block, |block| {
@@ -303,6 +303,7 @@ mod tests {
     use super::*;
     use crate::init::{Architecture, KernelChoice, network};
     use crate::likelihood::{Gaussian, Likelihood};
+    use crate::param::Parameters;
     use crate::predict::Predictor;
     use deepgp_numerics::linalg::Cholesky;
     use rand::SeedableRng;

@@ -3,6 +3,7 @@
 use super::{Batch, Event, Step, damping};
 use crate::error::{Error, Result};
 use crate::gauss::{self, Factor, FullGaussian};
+use crate::kernel::PointSums;
 use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, ProjectionBack, Wanted};
 use crate::network::{DeepGp, Gradient};
 use crate::pass::{Cores, Evaluate, Pass, Stack, Sums};
@@ -108,7 +109,7 @@ impl StepWorkspace {
         for (l, (layer, (factors, sites))) in model.layers().iter().zip(factors.iter().zip(&self.sites)).enumerate() {
             let fits = || {
                 expect("outputs of the workspace", layer.dim_out, sites.len())?;
-                expect("inputs of the workspace", layer.dim_in(), self.sums.layers[l].psi.grad.z.cols())?;
+                expect("inputs of the workspace", layer.dim_in(), self.sums.layers[l].psi.grad().z.cols())?;
                 expect("inducing inputs of the workspace", layer.n_inducing(), sites[0].linear.len())?;
                 expect("outputs of the factors", layer.dim_out, factors.len())?;
                 factors.iter().try_for_each(|f| {

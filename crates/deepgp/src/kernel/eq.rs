@@ -8,84 +8,75 @@
 //! ξ_qi = ψ₁ᵢ d_iq v_q/c_q
 //! ```
 
-mod backward;
+mod adjoint;
+mod cross;
 mod distances;
-mod forward;
-mod known;
-mod levers;
-pub(super) mod pack;
-mod powers;
-pub(super) mod sweep;
-mod walk;
+pub(super) mod fused;
+mod moments;
+mod pair_layout;
+mod parameters;
+pub(super) mod point_vectors;
+mod psi1;
+mod psi2;
+mod psi2_by_products;
+mod scratch;
+mod sums;
+mod symmetric_products;
+mod tables;
+mod to_matrices;
 
-use super::{
-    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, Room, check_radial, row_len, visit_radial, visit_radial_mut,
-};
+pub use parameters::Eq;
+
+use super::law::Law;
+use super::padded::row_len;
+use super::psi::{GaussianInput, InputBar, KernelGrad, Psi, PsiGrad};
+use super::radial;
 use crate::error::Result;
-use crate::param::{Block, BlockMut, Parameters};
+use crate::param::Parameters;
+use cross::cross;
 use deepgp_numerics::linalg::product::{Left, Part, product};
-use deepgp_numerics::linalg::transpose::{mirror, transpose_rows_into, weigh_symmetric};
+use deepgp_numerics::linalg::transpose::{mirror, weigh_symmetric};
 use deepgp_numerics::linalg::{Mat, sum};
 use deepgp_numerics::simd::{exp_in_place, run};
-use distances::{Gram, PairDistances, add_squares, pull, see_from, weigh};
-use known::known;
-use serde::{Deserialize, Serialize};
-use std::f64::consts::{LN_2, LOG2_E};
-
-/// Exponentiated quadratic (Gaussian, RBF) covariance with one lengthscale per input dimension.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Eq {
-    /// ℓ_q, D numbers.
-    pub lengthscale: Vec<f64>,
-    /// s².
-    pub signal_var: f64,
-}
-
-impl Eq {
-    /// Equal lengthscales in all `dim_in` dimensions.
-    pub fn isotropic(dim_in: usize, lengthscale: f64, signal_var: f64) -> Self {
-        Self { lengthscale: vec![lengthscale; dim_in], signal_var }
-    }
-}
-
-impl Parameters for Eq {
-    fn visit(&self, visit: &mut dyn FnMut(Block<'_>)) {
-        visit_radial(&self.lengthscale, &self.signal_var, visit);
-    }
-
-    fn visit_mut(&mut self, visit: &mut dyn FnMut(BlockMut<'_>)) {
-        visit_radial_mut(&mut self.lengthscale, &mut self.signal_var, visit);
-    }
-}
+use distances::Gram;
+use moments::{PairMoment, add_squares, multiply_entries, relative_to};
+use scratch::EqScratch;
+use std::f64::consts::LN_2;
+use sums::EqSums;
+use tables::EqTables;
 
 impl Law for Eq {
+    type Tables = EqTables;
+    type Sums = EqSums;
+    type Scratch = EqScratch;
+
     fn dim_in(&self) -> usize {
         self.lengthscale.len()
     }
 
     fn check(&self) -> Result<()> {
-        check_radial(&self.lengthscale, self.signal_var)
+        radial::check(&self.lengthscale, self.signal_var)
     }
 
     fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat) {
-        let mut tables = PsiTables::default();
+        let mut tables = EqTables::default();
         self.prepare_known(z, &mut tables);
-        self.cross_prepared(&tables, x, k);
+        self.cross_prepared(&tables, x, k, &mut EqScratch::default());
     }
 
     /// A known input is a Gaussian one without variance, so this is ψ₁.
-    fn cross_prepared(&self, tables: &PsiTables, x: &Mat, k: &mut Mat) {
+    fn cross_prepared(&self, tables: &EqTables, x: &Mat, k: &mut Mat, scratch: &mut EqScratch) {
         k.reshape(x.rows(), tables.z.rows());
-        known(self, tables, x, k);
+        cross(self, tables, x, k, &mut scratch.placed);
     }
 
-    fn gram(&self, tables: &PsiTables, k: &mut Mat) {
+    fn gram(&self, tables: &EqTables, k: &mut Mat) {
         self.half_gram(tables, k);
         mirror(k, Part::Upper);
     }
 
     /// From the pair table T = −¼ r² + 2 log s²: k = exp(2T − 3 log s²). The table holds T/ln 2.
-    fn half_gram(&self, tables: &PsiTables, k: &mut Mat) {
+    fn half_gram(&self, tables: &EqTables, k: &mut Mat) {
         let m = tables.z.rows();
         k.reshape(m, m);
         let job = Gram { m, pairs: &tables.pairs, constant: 3.0 * self.signal_var.log2(), out: k.as_mut_slice() };
@@ -93,30 +84,47 @@ impl Law for Eq {
         unsafe { run(job) };
     }
 
-    /// With W = K̄∘K off the diagonal:   s̄² = Σ_ij W_ij/s² + tr K̄,   since on it distances are 0 and the kernel is s².
-    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
+    /// With W = K̄∘K off the diagonal:   s̄² = Σ_ij W_ij/s² + tr K̄,   since on it distances are 0 and the kernel is
+    /// s².
+    fn gram_adjoint(
+        &self,
+        tables: &EqTables,
+        k: &Mat,
+        k_bar: &mut Mat,
+        grad: &mut KernelGrad,
+        scratch: &mut EqScratch,
+    ) {
         let dim = self.dim_in();
         grad.params[dim] += k_bar.trace();
         weigh_symmetric(k_bar, k);
-        let (weights, seen) = (Left::plain(k_bar, Part::Full), (&tables.seen, Part::Full));
-        product(&mut grad.room.moment, false, weights, seen, Part::Full);
-        grad.params[dim] += grad.room.moment.sum_of_last() / self.signal_var;
-        self.distance_adjoint(tables, grad);
+        let (weights, relative) = (Left::plain(k_bar, Part::Full), (&tables.relative, Part::Full));
+        product(&mut scratch.moment, false, weights, relative, Part::Full);
+        grad.params[dim] += scratch.moment.sum_of_last() / self.signal_var;
+        self.distance_adjoint(tables, grad, scratch);
     }
 
-    /// Sums of W = k̄∘k for `known_adjoint`, with u = W 1 and inputs as seen from the first inducing input:
+    /// Sums of W = k̄∘k for `known_adjoint`, with u = W 1 and inputs relative to the first inducing input:
     ///
     /// ```text
     /// moment += Wᵀ [X, 1]       squares += Σ_n u_n x_n²
     /// ```
-    fn cross_prepared_adjoint(&self, tables: &PsiTables, x: &Mat, k: &Mat, k_bar: &mut Mat, sums: &mut PsiSums) {
+    fn cross_prepared_adjoint(
+        &self,
+        tables: &EqTables,
+        x: &Mat,
+        k: &Mat,
+        k_bar: &mut Mat,
+        sums: &mut EqSums,
+        scratch: &mut EqScratch,
+    ) {
         let dim = self.dim_in();
         sums.expect_known(tables.z.rows(), dim);
-        let PsiSums { moment, squares, scratch: seen, row_sums, .. } = sums;
-        see_from(tables.z.row(0), x, seen);
-        weigh(k_bar, k, row_sums);
-        product(moment, true, Left::transposed(k_bar, Part::Full), (seen, Part::Full), Part::Full);
-        add_squares(seen, row_sums, squares);
+        let EqScratch { relative, row_sums, .. } = scratch;
+        relative_to(tables.z.row(0), x, relative);
+        multiply_entries(k_bar, k, row_sums);
+        let weights = Left::transposed(k_bar, Part::Full);
+        product(&mut sums.moment, true, weights, (relative, Part::Full), Part::Full);
+        add_squares(relative, row_sums, &mut sums.squares);
     }
 
     fn cross_adjoint(
@@ -163,22 +171,27 @@ impl Law for Eq {
         params[self.dim_in()] += sum(diags_bar);
     }
 
-    fn prepare(&self, z: &Mat, tables: &mut PsiTables) {
-        self.tabulate(z, Part::Full, tables);
+    fn zero_sums(&self, n_inducing: usize) -> EqSums {
+        EqSums { grad: KernelGrad::zeros(n_inducing, self.dim_in(), self.n_params()), ..EqSums::default() }
     }
 
-    fn prepare_known(&self, z: &Mat, tables: &mut PsiTables) {
-        self.tabulate(z, Part::Upper, tables);
+    fn prepare(&self, z: &Mat, tables: &mut EqTables) {
+        tables.prepare(self, z, Part::Full);
     }
 
-    fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
+    fn prepare_known(&self, z: &Mat, tables: &mut EqTables) {
+        tables.prepare(self, z, Part::Upper);
+    }
+
+    fn psi(&self, tables: &EqTables, input: GaussianInput<'_>, psi: &mut Psi, scratch: &mut EqScratch) {
         let (z, m, dim) = (&tables.z, tables.z.rows(), self.dim_in());
-        self.psi1(tables, mean, var, psi);
+        let (GaussianInput { mean, var }, numbers) = (input, &mut scratch.point);
+        self.psi1(z, input, psi);
 
         // With w_q = d_q/√e_q: −¼ Σ (d_i + d_j)²/e = γ_i + γ_j − ½ Σ w_i w_j,  γ_i = −¼ Σ w_i².
         // Scratch: w as D rows of M, then γ.
-        psi.scratch.resize((dim + 1) * m, 0.0);
-        let (w, gamma) = psi.scratch.split_at_mut(dim * m);
+        numbers.resize((dim + 1) * m, 0.0);
+        let (w, gamma) = numbers.split_at_mut(dim * m);
         gamma.fill(0.0);
         let mut log_scale = 0.0;
         for q in 0..dim {
@@ -212,23 +225,22 @@ impl Law for Eq {
 
     fn psi_adjoint(
         &self,
-        tables: &PsiTables,
-        mean: &[f64],
-        var: &[f64],
+        tables: &EqTables,
+        input: GaussianInput<'_>,
         psi: &mut Psi,
         bar: &Psi,
-        input: InputBar<'_>,
-        sums: &mut PsiSums,
+        mut grad: PsiGrad<'_>,
+        scratch: &mut EqScratch,
     ) {
         let (z, m, dim) = (&tables.z, tables.z.rows(), self.dim_in());
-        let InputBar { mean: mean_bar, var: var_bar } = input;
-        self.psi1_adjoint(tables, mean, var, psi, bar, InputBar { mean: &mut *mean_bar, var: &mut *var_bar }, sums);
-        let grad = &mut sums.grad;
+        self.psi1_adjoint(z, input, psi, bar, &mut grad);
+        let (GaussianInput { mean, var }, numbers) = (input, &mut scratch.point);
+        let PsiGrad { input: InputBar { mean: mean_bar, var: var_bar }, kernel: grad } = grad;
 
-        // Ψ₂. F = ∂F/∂log Ψ₂ spread over both triangles; r = F 1, u_q = r∘d_q + F d_q, t_q = r∘d_q − F d_q (see `eq/sweep.rs`).
-        // Scratch: d as D rows of M, then r, then D rows of F d.
-        psi.scratch.resize((2 * dim + 1) * m, 0.0);
-        let (d, rest) = psi.scratch.split_at_mut(dim * m);
+        // Ψ₂. F = ∂F/∂log Ψ₂ spread over both triangles; r = F 1, u_q = r∘d_q + F d_q, t_q = r∘d_q − F d_q (see
+        // `eq/fused/mod.rs`). Scratch: d as D rows of M, then r, then D rows of F d.
+        numbers.resize((2 * dim + 1) * m, 0.0);
+        let (d, rest) = numbers.split_at_mut(dim * m);
         let (r, f_d) = rest.split_at_mut(m);
         r.fill(0.0);
         f_d.fill(0.0);
@@ -285,56 +297,23 @@ impl Law for Eq {
         grad.params[dim] += 2.0 * total / self.signal_var;
     }
 
-    fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
+    fn finish(&self, tables: &EqTables, sums: &EqSums, grad: &mut KernelGrad, scratch: &mut EqScratch) {
         grad.add(&sums.grad);
         if sums.moment.rows() > 0 {
-            self.known_adjoint(tables, sums, grad);
+            self.known_adjoint(tables, sums, grad, scratch);
         }
-        // Sweeps leave −½ of the derivative.
         let dim = self.dim_in();
-        for (q, points) in sums.points.chunks_exact(row_len(grad.z.rows())).enumerate() {
+        for (q, half_z) in sums.half_z.chunks_exact(row_len(grad.z.rows())).enumerate() {
             let rows = grad.z.as_mut_slice().chunks_exact_mut(dim);
-            rows.zip(points).for_each(|(row, half)| row[q] -= 2.0 * half);
+            rows.zip(half_z).for_each(|(row, half)| row[q] -= 2.0 * half);
         }
     }
 }
 
 impl Eq {
-    /// The table of pairs is −¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s², as a power of two; all of it or its upper triangle.
-    fn tabulate(&self, z: &Mat, wanted: Part, tables: &mut PsiTables) {
-        let (m, dim, row) = (z.rows(), z.cols(), row_len(z.rows()));
-        tables.z.clone_from(z);
-        see_from(z.row(0), z, &mut tables.seen);
-        tables.points.resize(dim * row);
-        transpose_rows_into(z, &mut tables.points, row);
-        tables.ends.clear();
-        if wanted == Part::Full {
-            tables.ends.extend(tables.points.chunks_exact(row).map(|points| ends(&points[..m])));
-            tables.offsets.resize(dim * row);
-            let of_dimensions = tables.points.chunks_exact(row).zip(tables.offsets.chunks_exact_mut(row));
-            for ((points, offsets), [low, high]) in of_dimensions.zip(&tables.ends) {
-                let middle = low + 0.5 * (high - low);
-                offsets.iter_mut().zip(points).for_each(|(o, z)| *o = z - middle);
-            }
-        }
-        tables.scaled.resize((dim + 1) * row);
-        tables.pairs.resize(m * row);
-        let job = PairDistances {
-            m,
-            points: &tables.points,
-            lengthscale: &self.lengthscale,
-            unit: 2.0 / LOG2_E.sqrt(),
-            constant: 2.0 * self.signal_var.log2(),
-            wanted,
-            scaled: &mut tables.scaled,
-            out: &mut tables.pairs,
-        };
-        // SAFETY: points and pairs are rows of `row_len`.
-        tables.near = unsafe { run(job) };
-    }
-
     /// ψ₀, ψ₁ and, where it is wanted, ξ.
-    fn psi1(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
+    fn psi1(&self, z: &Mat, input: GaussianInput<'_>, psi: &mut Psi) {
+        let GaussianInput { mean, var } = input;
         psi.psi0 = self.signal_var;
         // ψ₁ᵢ = exp(log s² + ½ Σ log(ℓ²/c) − ½ Σ d²/c)
         let mut log_scale = self.signal_var.ln();
@@ -345,7 +324,7 @@ impl Eq {
         for q in 0..self.dim_in() {
             let half_inv_c = 0.5 / (self.lengthscale[q] * self.lengthscale[q] + var[q]);
             for (i, exponent) in psi.psi1.iter_mut().enumerate() {
-                let d = tables.z[(i, q)] - mean[q];
+                let d = z[(i, q)] - mean[q];
                 *exponent -= d * d * half_inv_c;
             }
         }
@@ -354,7 +333,7 @@ impl Eq {
             for q in 0..self.dim_in() {
                 let ratio = var[q] / (self.lengthscale[q] * self.lengthscale[q] + var[q]);
                 for (i, (xi, psi1)) in psi.xi.row_mut(q).iter_mut().zip(&psi.psi1).enumerate() {
-                    *xi = psi1 * (tables.z[(i, q)] - mean[q]) * ratio;
+                    *xi = psi1 * (z[(i, q)] - mean[q]) * ratio;
                 }
             }
         }
@@ -366,19 +345,9 @@ impl Eq {
     /// m̄ = Σ ω d/c − δ v/c       v̄ = ½ (Σ ω d²/c² − Σ ω/c) + Σ δ d ℓ²/c²       z̄ = −ω d/c + δ v/c
     /// ℓ̄ = Σ ω (ℓ d²/c² + v/(ℓ c)) − 2 δ d v ℓ/c²                              s̄² = Σ ω/s²
     /// ```
-    #[expect(clippy::too_many_arguments, reason = "the arguments of `psi1`, its adjoint, and what receives it")]
-    fn psi1_adjoint(
-        &self,
-        tables: &PsiTables,
-        mean: &[f64],
-        var: &[f64],
-        psi: &mut Psi,
-        bar: &Psi,
-        input: InputBar<'_>,
-        sums: &mut PsiSums,
-    ) {
-        let (z, m, dim, wants_xi) = (&tables.z, tables.z.rows(), self.dim_in(), psi.wants_xi());
-        let grad = &mut sums.grad;
+    fn psi1_adjoint(&self, z: &Mat, at: GaussianInput<'_>, psi: &Psi, bar: &Psi, grad: &mut PsiGrad<'_>) {
+        let (GaussianInput { mean, var }, PsiGrad { input, kernel: grad }) = (at, grad);
+        let (m, dim, wants_xi) = (z.rows(), self.dim_in(), psi.wants_xi());
         for i in 0..m {
             let mut omega = psi.psi1[i] * bar.psi1[i];
             if wants_xi {
@@ -398,48 +367,40 @@ impl Eq {
         grad.params[dim] += bar.psi0;
     }
 
-    /// Adjoint of Σ_ij w_ij (−½ r²_ij) for a symmetric W, whose moment W [Z, 1], with Z as seen from the first inducing input,
-    /// stands in the room of `grad`.
+    /// Adjoint of Σ_ij w_ij (−½ r²_ij) for a symmetric W, whose moment W [Z, 1], with Z relative to the first inducing
+    /// input, is in the scratch.
     ///
     /// ```text
     /// z̄_i = 2 ((W Z)_i − w_i z_i)/ℓ²      ℓ̄ = 2 (Σ_i w_i z_i² − Σ_i z_i (W Z)_i)/ℓ³       w = W 1
     /// ```
-    fn distance_adjoint(&self, tables: &PsiTables, grad: &mut KernelGrad) {
-        let KernelGrad { z: z_bar, params, room: Room { moment, numbers, inverse } } = grad;
+    fn distance_adjoint(&self, tables: &EqTables, grad: &mut KernelGrad, scratch: &mut EqScratch) {
+        let EqScratch { moment, numbers, inverse, .. } = scratch;
         inverses(&self.lengthscale, inverse);
         numbers.clear();
         numbers.resize(self.dim_in(), 0.0);
-        pull(&tables.seen, moment, (2.0, 1.0), inverse, z_bar, numbers);
+        PairMoment { relative: &tables.relative, moment, inverse, scale: 2.0, share: 1.0 }.add_to(&mut grad.z, numbers);
         let terms = numbers.iter().zip(&*inverse);
-        params.iter_mut().zip(terms).for_each(|(l_bar, (sum, inv_l))| *l_bar += 2.0 * sum * inv_l * inv_l * inv_l);
+        grad.params.iter_mut().zip(terms).for_each(|(l_bar, (sum, inv_l))| *l_bar += 2.0 * sum * inv_l * inv_l * inv_l);
     }
 
     /// The sums of [`Law::cross_prepared_adjoint`] as gradients, with w = Wᵀ 1:
     ///
     /// ```text
-    /// z̄_i = ((WᵀX)_i − w_i z_i)/ℓ²      ℓ̄ = (Σ_n u_n x_n² − 2 Σ_i z_i (WᵀX)_i + Σ_i w_i z_i²)/ℓ³      s̄² = Σ_i w_i/s²
+    /// z̄_i = ((WᵀX)_i − w_i z_i)/ℓ²   ℓ̄ = (Σ_n u_n x_n² − 2 Σ_i z_i (WᵀX)_i + Σ_i w_i z_i²)/ℓ³      s̄² = Σ_i w_i/s²
     /// ```
-    fn known_adjoint(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
-        let (moment, dim) = (&sums.moment, self.dim_in());
-        let KernelGrad { z: z_bar, params, room: Room { numbers, inverse, .. } } = grad;
+    fn known_adjoint(&self, tables: &EqTables, sums: &EqSums, grad: &mut KernelGrad, scratch: &mut EqScratch) {
+        let (moment, EqScratch { numbers, inverse, .. }) = (&sums.moment, scratch);
         inverses(&self.lengthscale, inverse);
         numbers.clone_from(&sums.squares);
-        pull(&tables.seen, moment, (1.0, 2.0), inverse, z_bar, numbers);
+        PairMoment { relative: &tables.relative, moment, inverse, scale: 1.0, share: 2.0 }.add_to(&mut grad.z, numbers);
         let terms = numbers.iter().zip(&*inverse);
-        params.iter_mut().zip(terms).for_each(|(l_bar, (sum, inv_l))| *l_bar += sum * inv_l * inv_l * inv_l);
-        params[dim] += moment.sum_of_last() / self.signal_var;
+        grad.params.iter_mut().zip(terms).for_each(|(l_bar, (sum, inv_l))| *l_bar += sum * inv_l * inv_l * inv_l);
+        grad.params[self.dim_in()] += moment.sum_of_last() / self.signal_var;
     }
 }
 
 /// 1/ℓ, in the given memory.
-fn inverses(lengthscale: &[f64], room: &mut Vec<f64>) {
-    room.clear();
-    room.extend(lengthscale.iter().map(|l| 1.0 / l));
-}
-
-/// The least and the largest of some numbers; whatever is NaN among them is passed over.
-fn ends(numbers: &[f64]) -> [f64; 2] {
-    numbers.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[least, largest], &x| {
-        [if x < least { x } else { least }, if x > largest { x } else { largest }]
-    })
+fn inverses(lengthscale: &[f64], out: &mut Vec<f64>) {
+    out.clear();
+    out.extend(lengthscale.iter().map(|l| 1.0 / l));
 }

@@ -1,6 +1,6 @@
-//! Expectations of Gaussian-times-cosine atoms under a Gaussian input, in closed form.
+//! Expectations of terms Gaussian times cosine under a Gaussian input, in closed form.
 //!
-//! A law may be a sum of atoms, each with a weight w, lengthscales ℓ_q and frequencies ω_q:
+//! A law may be a sum of terms, each with a weight w, lengthscales ℓ_q and frequencies ω_q:
 //!
 //! ```text
 //! k_a(h, z) = w_a exp(−½ Σ_q A_q (h_q − z_q)²) cos(Σ_q ω_q (h_q − z_q)),    A = 1/ℓ²
@@ -10,14 +10,14 @@
 //! ```text
 //! E exp(−½ p g² + (u + iν) g) = t^{−½} exp(½ r (u + iν)²),    t = 1 + v p,   r = v/t
 //! ```
-//! One atom: p = A and u = A d, so that the Gaussian weight moves the mean of g to ḡ = r u and ḡ − d = −d/t.
+//! One term: p = A and u = A d, so that the Gaussian weight moves the mean of g to ḡ = r u and ḡ − d = −d/t.
 //!
 //! ```text
 //! L    = Σ_q (−½ A d²/t − ½ log t − ½ ω² r)                   P = −Σ_q ω d/t
 //! ψ₁   = Σ_a w e^L cos P
 //! ξ_q  = Σ_a r_q w e^L (A_q d_q cos P − ω_q sin P)
 //! ```
-//! An ordered pair of atoms a at z_i and b at z_j: p = A + B, u = A d_i + B d_j, ḡ = r u. The product of the cosines is
+//! An ordered pair of terms a at z_i and b at z_j: p = A + B, u = A d_i + B d_j, ḡ = r u. The product of the cosines is
 //! ½ cos of the sum and ½ cos of the difference, which gives
 //!
 //! ```text
@@ -27,42 +27,42 @@
 //! Ψ₂ᵢⱼ = Σ_ab w_a w_b e^L (C cos α cos β + S sin α sin β),     C = ½(E₋ + E₊),  S = ½(E₋ − E₊)
 //! ```
 //! No term of an exponent is positive: nothing overflows. The adjoints go through L, the phases, and C and S.
-//! Cost: O(Q² M² D) for each point and Q atoms.
+//! Cost: O(Q² M² D) for each point and Q terms.
 
-use super::{InputBar, KernelGrad};
+use super::psi::{GaussianInput, InputBar, PsiGrad};
 use deepgp_numerics::linalg::Mat;
 
-/// Where an atom's numbers stand among the parameters of its law; D numbers each for the last two.
+/// The places of a term's numbers among the parameters of its law; D numbers each for the last two.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Slots {
+pub(super) struct Places {
     /// Of w.
     pub weight: usize,
     /// Of ℓ.
     pub lengthscale: usize,
-    /// Of ω; `None` for an atom that does not oscillate.
+    /// Of ω; `None` for a term that does not oscillate.
     pub frequency: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
-struct Atom {
+struct Term {
     weight: f64,
     lengthscale: Vec<f64>,
     /// A = 1/ℓ².
     precision: Vec<f64>,
-    /// ω, zeros if the atom does not oscillate.
+    /// ω, zeros if the term does not oscillate.
     frequency: Vec<f64>,
-    slots: Slots,
+    places: Places,
 }
 
-/// A list of atoms: what a law, or the atomic parts of a sum, leave in their tables.
+/// A list of terms: those of a law, or of the parts of a sum.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Atoms {
-    list: Vec<Atom>,
+pub struct GaussianCosines {
+    list: Vec<Term>,
 }
 
-/// The numbers of an ordered pair of atoms in one dimension, with the sums of their adjoints over z_i and z_j.
+/// The numbers of an ordered pair of terms in one dimension, with the sums of their adjoints over z_i and z_j.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Joint {
+pub struct PairDimension {
     a: f64,
     b: f64,
     omega_a: f64,
@@ -79,8 +79,8 @@ pub(crate) struct Joint {
     omega_b_bar: f64,
 }
 
-/// The numbers of an ordered pair of atoms that all z_i and z_j share.
-struct Shared {
+/// The numbers of an ordered pair of terms that all z_i and z_j share.
+struct PairConstants {
     /// w_a w_b Π t^{−½}.
     scale: f64,
     plus: f64,
@@ -89,23 +89,23 @@ struct Shared {
     waves: bool,
 }
 
-/// exp(L), up to the shared scale, and the phases of a pair at d_i and d_j.
+/// exp(L), up to the constants scale, and the phases of a pair at d_i and d_j.
 struct Wave {
     size: f64,
     cos: (f64, f64),
     sin: (f64, f64),
 }
 
-impl Shared {
+impl PairConstants {
     /// C and S.
     fn mix(&self) -> (f64, f64) {
         (0.5 * (self.minus + self.plus), 0.5 * (self.minus - self.plus))
     }
 }
 
-impl Atom {
+impl Term {
     fn oscillates(&self) -> bool {
-        self.slots.frequency.is_some()
+        self.places.frequency.is_some()
     }
 
     /// w exp(Σ_q −½ log t − ½ ω² r): what ψ₁ has for all z.
@@ -134,93 +134,93 @@ impl Atom {
     /// Adds ∂F/∂A and ∂F/∂ω in dimension `q` to the law's parameters.
     fn add_gradient(&self, q: usize, precision_bar: f64, frequency_bar: f64, params: &mut [f64]) {
         // ∂A/∂ℓ = −2/ℓ³
-        params[self.slots.lengthscale + q] -= 2.0 * precision_bar * self.precision[q] / self.lengthscale[q];
-        if let Some(start) = self.slots.frequency {
+        params[self.places.lengthscale + q] -= 2.0 * precision_bar * self.precision[q] / self.lengthscale[q];
+        if let Some(start) = self.places.frequency {
             params[start + q] += frequency_bar;
         }
     }
 }
 
-impl Atoms {
-    /// Forgets all atoms.
+impl GaussianCosines {
+    /// Removes all terms.
     pub fn clear(&mut self) {
         self.list.clear();
     }
 
-    /// Adds an atom; `frequency` is read only where its slot is given.
-    pub fn push(&mut self, weight: f64, lengthscale: &[f64], frequency: &[f64], slots: Slots) {
-        self.list.push(Atom {
+    /// Adds a term; `frequency` is read only where its slot is given.
+    pub fn push(&mut self, weight: f64, lengthscale: &[f64], frequency: &[f64], places: Places) {
+        self.list.push(Term {
             weight,
             lengthscale: lengthscale.to_vec(),
             precision: lengthscale.iter().map(|l| 1.0 / (l * l)).collect(),
-            frequency: if slots.frequency.is_some() { frequency.to_vec() } else { vec![0.0; lengthscale.len()] },
-            slots,
+            frequency: if places.frequency.is_some() { frequency.to_vec() } else { vec![0.0; lengthscale.len()] },
+            places,
         });
     }
 
     /// ψ₀ = Σ_a w_a.
     pub fn psi0(&self) -> f64 {
-        self.list.iter().map(|atom| atom.weight).sum()
+        self.list.iter().map(|term| term.weight).sum()
     }
 
-    /// Adjoint of [`Atoms::psi0`].
+    /// Adjoint of [`GaussianCosines::psi0`].
     pub fn psi0_adjoint(&self, psi0_bar: f64, params: &mut [f64]) {
-        for atom in &self.list {
-            params[atom.slots.weight] += psi0_bar;
+        for term in &self.list {
+            params[term.places.weight] += psi0_bar;
         }
     }
 
     /// Sets ψ₁ (M) and, where it is given, ξ (D rows of M).
-    pub fn psi1(&self, z: &Mat, mean: &[f64], var: &[f64], psi1: &mut [f64], mut xi: Option<&mut [f64]>) {
-        let m = z.rows();
+    pub fn psi1(&self, z: &Mat, input: GaussianInput<'_>, psi1: &mut [f64], mut xi: Option<&mut [f64]>) {
+        let (GaussianInput { mean, var }, m) = (input, z.rows());
         psi1.fill(0.0);
         if let Some(xi) = xi.as_deref_mut() {
             xi.fill(0.0);
         }
-        for atom in &self.list {
-            let scale = atom.scale(var);
+        for term in &self.list {
+            let scale = term.scale(var);
             for i in 0..m {
-                let (cos, sin) = atom.wave(scale, z.row(i), mean, var);
+                let (cos, sin) = term.wave(scale, z.row(i), mean, var);
                 psi1[i] += cos;
                 let Some(xi) = xi.as_deref_mut() else { continue };
-                for (q, a) in atom.precision.iter().enumerate() {
+                for (q, a) in term.precision.iter().enumerate() {
                     let (d, r) = (z[(i, q)] - mean[q], var[q] / (1.0 + var[q] * a));
-                    xi[q * m + i] += r * (a * d * cos - atom.frequency[q] * sin);
+                    xi[q * m + i] += r * (a * d * cos - term.frequency[q] * sin);
                 }
             }
         }
     }
 
-    /// Adjoint of [`Atoms::psi1`] for the point N(m, v) = `at`; `xi_bar` is `None` if ξ was not used.
+    /// Adjoint of [`GaussianCosines::psi1`]; `xi_bar` is `None` if ξ was not used.
     pub fn psi1_adjoint(
         &self,
         z: &Mat,
-        at: (&[f64], &[f64]),
+        input: GaussianInput<'_>,
         psi1_bar: &[f64],
         xi_bar: Option<&[f64]>,
-        input: &mut InputBar<'_>,
-        grad: &mut KernelGrad,
+        grad: &mut PsiGrad<'_>,
     ) {
-        let (m, dim, (mean, var)) = (z.rows(), z.cols(), at);
-        for atom in &self.list {
-            let scale = atom.scale(var);
+        let (m, dim, GaussianInput { mean, var }) = (z.rows(), z.cols(), input);
+        let PsiGrad { input: input_bar, kernel: grad } = grad;
+        for term in &self.list {
+            let scale = term.scale(var);
             for i in 0..m {
-                let (cos, sin) = atom.wave(scale, z.row(i), mean, var);
+                let (cos, sin) = term.wave(scale, z.row(i), mean, var);
                 let xi_bar = |q: usize| xi_bar.map_or(0.0, |x| x[q * m + i]);
 
                 // ∂F/∂(w e^L cos P) and ∂F/∂(w e^L sin P), and with them ∂F/∂L and ∂F/∂P
                 let (mut cos_bar, mut sin_bar) = (psi1_bar[i], 0.0);
-                for (q, a) in atom.precision.iter().enumerate() {
+                for (q, a) in term.precision.iter().enumerate() {
                     let weight = xi_bar(q) * var[q] / (1.0 + var[q] * a);
                     cos_bar += weight * a * (z[(i, q)] - mean[q]);
-                    sin_bar -= weight * atom.frequency[q];
+                    sin_bar -= weight * term.frequency[q];
                 }
                 let size_bar = cos_bar * cos + sin_bar * sin;
                 let phase_bar = sin_bar * cos - cos_bar * sin;
-                grad.params[atom.slots.weight] += size_bar / atom.weight;
+                grad.params[term.places.weight] += size_bar / term.weight;
 
                 for q in 0..dim {
-                    let (a, omega, v, d) = (atom.precision[q], atom.frequency[q], var[q], z[(i, q)] - mean[q]);
+                    let (a, omega, v, d) = (term.precision[q], term.frequency[q], var[q], z[(i, q)] - mean[q]);
                     let t = 1.0 + v * a;
                     let (r, shrunk, omega_t) = (v / t, d / t, omega / t);
                     let (mut d_bar, mut v_bar, mut a_bar, mut omega_bar);
@@ -239,27 +239,27 @@ impl Atoms {
                     omega_bar += odd * r;
 
                     grad.z[(i, q)] += d_bar;
-                    input.mean[q] -= d_bar;
-                    input.var[q] += v_bar;
-                    atom.add_gradient(q, a_bar, omega_bar, &mut grad.params);
+                    input_bar.mean[q] -= d_bar;
+                    input_bar.var[q] += v_bar;
+                    term.add_gradient(q, a_bar, omega_bar, &mut grad.params);
                 }
             }
         }
     }
 
     /// Sets Ψ₂, packed.
-    pub fn psi2(&self, z: &Mat, mean: &[f64], var: &[f64], joint: &mut Vec<Joint>, psi2: &mut [f64]) {
-        let m = z.rows();
+    pub fn psi2(&self, z: &Mat, input: GaussianInput<'_>, psi2: &mut [f64], pair: &mut Vec<PairDimension>) {
+        let (GaussianInput { mean, var }, m) = (input, z.rows());
         psi2.fill(0.0);
         for first in &self.list {
             for second in &self.list {
-                let shared = pair_up(first, second, var, joint);
-                let (even, odd) = shared.mix();
+                let constants = pair_up(first, second, var, pair);
+                let (even, odd) = constants.mix();
                 let mut p = 0;
                 for i in 0..m {
                     for j in i..m {
-                        let Wave { size, cos, sin } = wave_of_pair(joint, &shared, mean, z.row(i), z.row(j));
-                        psi2[p] += shared.scale * size * (even * cos.0 * cos.1 + odd * sin.0 * sin.1);
+                        let Wave { size, cos, sin } = wave_of_pair(pair, &constants, mean, z.row(i), z.row(j));
+                        psi2[p] += constants.scale * size * (even * cos.0 * cos.1 + odd * sin.0 * sin.1);
                         p += 1;
                     }
                 }
@@ -267,47 +267,47 @@ impl Atoms {
         }
     }
 
-    /// Adjoint of [`Atoms::psi2`] for the point N(m, v) = `at`; `psi2_bar` is a packed gradient.
+    /// Adjoint of [`GaussianCosines::psi2`]; `psi2_bar` is a packed gradient.
     pub fn psi2_adjoint(
         &self,
         z: &Mat,
-        at: (&[f64], &[f64]),
+        input: GaussianInput<'_>,
         psi2_bar: &[f64],
-        joint: &mut Vec<Joint>,
-        input: &mut InputBar<'_>,
-        grad: &mut KernelGrad,
+        grad: &mut PsiGrad<'_>,
+        pair: &mut Vec<PairDimension>,
     ) {
-        let (mean, var) = at;
+        let GaussianInput { mean, var } = input;
+        let PsiGrad { input: input_bar, kernel: grad } = grad;
         for first in &self.list {
             for second in &self.list {
-                let shared = pair_up(first, second, var, joint);
-                let sums = pair_adjoint(z, mean, psi2_bar, joint, &shared, input, &mut grad.z);
+                let constants = pair_up(first, second, var, pair);
+                let sums = pair_adjoint(z, mean, psi2_bar, pair, &constants, input_bar, &mut grad.z);
 
                 // E₊ and E₋ by their logarithms; L̄ summed over all z_i and z_j
-                let plus_bar = 0.5 * (sums.even_bar - sums.odd_bar) * shared.plus;
-                let minus_bar = 0.5 * (sums.even_bar + sums.odd_bar) * shared.minus;
-                for (q, one) in joint.iter().enumerate() {
-                    let Joint { omega_a, omega_b, t, r, .. } = *one;
+                let plus_bar = 0.5 * (sums.even_bar - sums.odd_bar) * constants.plus;
+                let minus_bar = 0.5 * (sums.even_bar + sums.odd_bar) * constants.minus;
+                for (q, one) in pair.iter().enumerate() {
+                    let PairDimension { omega_a, omega_b, t, r, .. } = *one;
                     let (nu_plus, nu_minus) = (omega_a + omega_b, omega_a - omega_b);
                     // −½ ν₊² r − ½ ν₋² r and −½ log t;  ∂r/∂v = 1/t²,  ∂r/∂p = −r²
                     let r_bar = -0.5 * (nu_plus * nu_plus * plus_bar + nu_minus * nu_minus * minus_bar);
                     let p_bar = -r_bar * r * r - 0.5 * sums.size_bar * r;
-                    input.var[q] += r_bar / (t * t) - 0.5 * sums.size_bar * one.p / t;
+                    input_bar.var[q] += r_bar / (t * t) - 0.5 * sums.size_bar * one.p / t;
                     let (plus, minus) = (nu_plus * r * plus_bar, nu_minus * r * minus_bar);
                     first.add_gradient(q, one.a_bar + p_bar, one.omega_a_bar - plus - minus, &mut grad.params);
                     second.add_gradient(q, one.b_bar + p_bar, one.omega_b_bar - plus + minus, &mut grad.params);
                 }
-                grad.params[first.slots.weight] += sums.size_bar / first.weight;
-                grad.params[second.slots.weight] += sums.size_bar / second.weight;
+                grad.params[first.places.weight] += sums.size_bar / first.weight;
+                grad.params[second.places.weight] += sums.size_bar / second.weight;
             }
         }
     }
 }
 
 /// The numbers of the ordered pair (a, b) under the input variances.
-fn pair_up(first: &Atom, second: &Atom, var: &[f64], joint: &mut Vec<Joint>) -> Shared {
+fn pair_up(first: &Term, second: &Term, var: &[f64], pair: &mut Vec<PairDimension>) -> PairConstants {
     let (mut log_scale, mut log_plus, mut log_minus) = (0.0, 0.0, 0.0);
-    joint.clear();
+    pair.clear();
     for (q, v) in var.iter().enumerate() {
         let (a, b) = (first.precision[q], second.precision[q]);
         let (omega_a, omega_b) = (first.frequency[q], second.frequency[q]);
@@ -316,9 +316,9 @@ fn pair_up(first: &Atom, second: &Atom, var: &[f64], joint: &mut Vec<Joint>) -> 
         log_scale -= 0.5 * (v * p).ln_1p();
         log_plus -= 0.5 * (omega_a + omega_b).powi(2) * r;
         log_minus -= 0.5 * (omega_a - omega_b).powi(2) * r;
-        joint.push(Joint { a, b, omega_a, omega_b, p, t, r, ..Joint::default() });
+        pair.push(PairDimension { a, b, omega_a, omega_b, p, t, r, ..PairDimension::default() });
     }
-    Shared {
+    PairConstants {
         scale: first.weight * second.weight * log_scale.exp(),
         plus: log_plus.exp(),
         minus: log_minus.exp(),
@@ -326,10 +326,10 @@ fn pair_up(first: &Atom, second: &Atom, var: &[f64], joint: &mut Vec<Joint>) -> 
     }
 }
 
-/// exp(L) without the shared scale, and the cosines and sines of α and β.
-fn wave_of_pair(joint: &[Joint], shared: &Shared, mean: &[f64], z_i: &[f64], z_j: &[f64]) -> Wave {
+/// exp(L) without the constants scale, and the cosines and sines of α and β.
+fn wave_of_pair(pair: &[PairDimension], constants: &PairConstants, mean: &[f64], z_i: &[f64], z_j: &[f64]) -> Wave {
     let (mut exponent, mut alpha, mut beta) = (0.0, 0.0, 0.0);
-    for (q, one) in joint.iter().enumerate() {
+    for (q, one) in pair.iter().enumerate() {
         let (d_i, d_j) = (z_i[q] - mean[q], z_j[q] - mean[q]);
         let u = one.a * d_i + one.b * d_j;
         exponent -= 0.5 * (one.a * one.b * (d_i - d_j).powi(2) + u * u / one.t) / one.p;
@@ -337,14 +337,14 @@ fn wave_of_pair(joint: &[Joint], shared: &Shared, mean: &[f64], z_i: &[f64], z_j
         beta += one.omega_b * (one.r * u - d_j);
     }
     let (mut cos, mut sin) = ((1.0, 1.0), (0.0, 0.0));
-    if shared.waves {
+    if constants.waves {
         (sin.0, cos.0) = alpha.sin_cos();
         (sin.1, cos.1) = beta.sin_cos();
     }
     Wave { size: exponent.exp(), cos, sin }
 }
 
-/// Sums over z_i and z_j for one ordered pair of atoms.
+/// Sums over z_i and z_j for one ordered pair of terms.
 #[derive(Default)]
 struct PairSums {
     /// ∂F/∂L, which is also w_a ∂F/∂w_a.
@@ -355,22 +355,22 @@ struct PairSums {
     odd_bar: f64,
 }
 
-/// The adjoint of one ordered pair of atoms through L, α and β; what A, B, ω_a and ω_b receive is left in `joint`.
+/// The adjoint of one ordered pair of terms through L, α and β; what A, B, ω_a and ω_b receive is left in `pair`.
 fn pair_adjoint(
     z: &Mat,
     mean: &[f64],
     psi2_bar: &[f64],
-    joint: &mut [Joint],
-    shared: &Shared,
+    pair: &mut [PairDimension],
+    constants: &PairConstants,
     input: &mut InputBar<'_>,
     z_bar: &mut Mat,
 ) -> PairSums {
-    let (m, (even, odd)) = (z.rows(), shared.mix());
+    let (m, (even, odd)) = (z.rows(), constants.mix());
     let (mut sums, mut p) = (PairSums::default(), 0);
     for i in 0..m {
         for j in i..m {
-            let Wave { size, cos, sin } = wave_of_pair(joint, shared, mean, z.row(i), z.row(j));
-            let weight = psi2_bar[p] * shared.scale * size;
+            let Wave { size, cos, sin } = wave_of_pair(pair, constants, mean, z.row(i), z.row(j));
+            let weight = psi2_bar[p] * constants.scale * size;
             p += 1;
             let size_bar = weight * (even * cos.0 * cos.1 + odd * sin.0 * sin.1);
             let alpha_bar = weight * (odd * cos.0 * sin.1 - even * sin.0 * cos.1);
@@ -379,8 +379,8 @@ fn pair_adjoint(
             sums.even_bar += weight * cos.0 * cos.1;
             sums.odd_bar += weight * sin.0 * sin.1;
 
-            for (q, one) in joint.iter_mut().enumerate() {
-                let Joint { a, b, omega_a, omega_b, t, r, .. } = *one;
+            for (q, one) in pair.iter_mut().enumerate() {
+                let PairDimension { a, b, omega_a, omega_b, t, r, .. } = *one;
                 let (d_i, d_j) = (z[(i, q)] - mean[q], z[(j, q)] - mean[q]);
                 let u = a * d_i + b * d_j;
                 // ∂L/∂d_i = A (ḡ − d_i),  ∂L/∂A = −½ (ḡ − d_i)²,  ∂ḡ/∂d_i = r A,  ∂ḡ/∂A = −r (ḡ − d_i),  ∂ḡ/∂v = u/t²

@@ -1,43 +1,25 @@
-//! What a layer needs of the expectations of a few points at a time, for any kernel: taken together where the law can, one point
-//! after another where not.
+//! The expectations of a group of points multiplied by a layer's weights, for any kernel: fused where the law can,
+//! otherwise one point after another.
 
-use super::eq::sweep::EqSweep;
-use super::{InputBar, Kernel, Law, Psi, PsiSums, PsiTables};
+use super::eq::fused::FusedEq;
+use super::products::{GroupBar, GroupGrad, GroupInput, GroupShape, Products, Weights};
+use super::{GaussianInput, InputBar, Kernel, KernelScratch, KernelSums, KernelTables, Law, PointSums, Psi, PsiGrad};
 use deepgp_numerics::linalg::{Mat, axpy, dot, tri};
 
-pub use super::eq::pack::group_size;
+pub use super::eq::point_vectors::group_size;
 
-/// ψ₀, ψ₁, ξ and Ψ₂ of a few points, and what the adjoint leaves of them.
+/// ψ₀, ψ₁, ξ and Ψ₂ of a few points, and what the adjoint needs of them.
 #[derive(Debug, Clone)]
 pub enum Group {
     /// The exponentiated quadratic law.
-    Eq(Box<EqSweep>),
+    Eq(Box<FusedEq>),
     /// Any law.
-    Plain(Box<Plain>),
-}
-
-/// The expectations of points multiplied by a layer's weights A_d and B_d, or the adjoint of these products.
-#[derive(Debug, Clone)]
-pub struct Products {
-    /// ψ₁A_d, points × outputs.
-    pub mean: Mat,
-    /// ⟨B_d, Ψ₂⟩, points × outputs.
-    pub quadratic: Mat,
-    /// ξ_q A_d, points × (dimensions × outputs); without columns where ξ is not wanted.
-    pub slope: Mat,
-}
-
-impl Products {
-    /// Zeros for `capacity` points.
-    pub fn zeros(capacity: usize, dim: usize, d_out: usize, want_xi: bool) -> Self {
-        let slope = Mat::zeros(capacity, if want_xi { dim * d_out } else { 0 });
-        Self { mean: Mat::zeros(capacity, d_out), quadratic: Mat::zeros(capacity, d_out), slope }
-    }
+    OneByOne(Box<OneByOne>),
 }
 
 /// The expectations point by point, as [`Law`] gives them.
 #[derive(Debug, Clone)]
-pub struct Plain {
+pub struct OneByOne {
     psi: Vec<Psi>,
     bar: Psi,
     /// B_d as packed weights, a row per output.
@@ -45,22 +27,24 @@ pub struct Plain {
     psi2_a: Vec<f64>,
     /// C̄_d of the block's points so far; the lower triangle has meaning.
     c: Vec<Mat>,
+    scratch: KernelScratch,
 }
 
 impl Group {
-    /// Room for `capacity` points of a layer with M inducing inputs and D_out outputs; ξ and the adjoint only if they are wanted.
-    pub fn new(kernel: &Kernel, capacity: usize, m: usize, d_out: usize, wanted: (bool, bool)) -> Self {
-        let dim = kernel.dim_in();
+    /// Memory for groups of this shape.
+    pub fn new(kernel: &Kernel, shape: GroupShape) -> Self {
         match kernel {
-            Kernel::Eq(_) => Group::Eq(Box::new(EqSweep::new(capacity, m, dim, d_out, wanted))),
+            Kernel::Eq(_) => Group::Eq(Box::new(FusedEq::new(shape))),
             Kernel::Linear(_) | Kernel::SpectralMixture(_) | Kernel::Matern(_) | Kernel::Sum(_) => {
-                let psi = Psi::zeros(m, dim, wanted.0);
-                Group::Plain(Box::new(Plain {
-                    psi: vec![psi.clone(); capacity],
+                let (m, d_out) = (shape.n_inducing, shape.dim_out);
+                let psi = Psi::zeros(m, shape.dim_in, shape.want_xi);
+                Group::OneByOne(Box::new(OneByOne {
+                    psi: vec![psi.clone(); shape.capacity],
                     bar: psi,
                     b: Mat::zeros(d_out, tri::packed_len(m)),
                     psi2_a: vec![0.0; m],
                     c: vec![Mat::zeros(m, m); d_out],
+                    scratch: KernelScratch::default(),
                 }))
             }
         }
@@ -74,59 +58,57 @@ impl Group {
     /// ψ₀ of the first points, as many as `out` has numbers.
     pub fn psi0(&self, kernel: &Kernel, out: &mut [f64]) {
         match self {
-            Group::Plain(plain) => out.iter_mut().zip(&plain.psi).for_each(|(out, psi)| *out = psi.psi0),
-            // A radial law: k(x, x) is the signal variance wherever x is.
+            Group::OneByOne(points) => out.iter_mut().zip(&points.psi).for_each(|(out, psi)| *out = psi.psi0),
+            // A stationary law: k(x, x) is the signal variance wherever x is.
             Group::Eq(_) => out.fill(kernel.diag(&[])),
         }
     }
 
-    /// The expectations of the first `n` rows of the input, multiplied by the weights A (a row an output) and B (a padded table an
-    /// output).
+    /// The expectations of the points of a group, multiplied by the weights.
     pub fn forward(
         &mut self,
         kernel: &Kernel,
-        tables: &PsiTables,
-        weights: (&Mat, &[Mat]),
-        input: (&Mat, &Mat, usize),
+        tables: &KernelTables,
+        weights: Weights<'_>,
+        input: GroupInput<'_>,
         out: &mut Products,
     ) {
-        match (self, kernel) {
-            (Group::Eq(sweep), Kernel::Eq(law)) => sweep.forward(law, tables, weights, input, out),
-            (Group::Plain(plain), kernel) => plain.forward(kernel, tables, weights, input, out),
-            (Group::Eq(_), _) => unreachable!("the form was chosen for the kernel"),
+        match (self, kernel, tables) {
+            (Group::Eq(fused), Kernel::Eq(law), KernelTables::Eq(tables)) => {
+                fused.forward(law, tables, weights, input, out);
+            }
+            (Group::OneByOne(points), kernel, tables) => points.forward(kernel, tables, weights, input, out),
+            (Group::Eq(_), ..) => unreachable!("the form and the tables were made for the kernel"),
         }
     }
 
-    /// The adjoint of [`Group::forward`]: `bars` are ∂F/∂ψ₀ of every point and ∂F/∂(products). Adds the kernel's sums to `sums` and
-    /// ∂F/∂(input moments) to `input_bar`, and sets ∂F/∂A of every point in `a_bar`, a matrix an output, from the given row on; ∂F/∂B comes
-    /// with [`Group::end_block`].
-    #[expect(clippy::too_many_arguments, reason = "the arguments of `forward`, its adjoint, and what receives it")]
+    /// The adjoint of [`Group::forward`]; ∂F/∂B comes with [`Group::end_block`].
     pub fn backward(
         &mut self,
         kernel: &Kernel,
-        tables: &PsiTables,
-        weights: (&Mat, &[Mat]),
-        input: (&Mat, &Mat, usize),
-        bars: (&[f64], &Products),
-        input_bar: (&mut Mat, &mut Mat),
-        sums: &mut PsiSums,
-        a_bar: (&mut [Mat], usize),
+        tables: &KernelTables,
+        weights: Weights<'_>,
+        input: GroupInput<'_>,
+        bar: GroupBar<'_>,
+        grad: GroupGrad<'_, KernelSums>,
     ) {
         match (self, kernel) {
-            (Group::Eq(sweep), Kernel::Eq(law)) => sweep.backward(law, weights, bars, input_bar, sums, a_bar),
-            (Group::Plain(plain), kernel) => {
-                plain.backward(kernel, tables, weights.0, input, bars, input_bar, sums, a_bar);
+            (Group::Eq(fused), Kernel::Eq(law)) => {
+                let GroupGrad { mean, var, sums, a, first_row } = grad;
+                let KernelSums::Eq(sums) = sums else { unreachable!("the sums were made for the kernel") };
+                fused.backward(law, weights, bar, &mut GroupGrad { mean, var, sums, a, first_row });
             }
-            (Group::Eq(_), _) => unreachable!("the form was chosen for the kernel"),
+            (Group::OneByOne(points), kernel) => points.backward(kernel, tables, weights.a, input, bar, grad),
+            (Group::Eq(_), _) => unreachable!("the form was made for the kernel"),
         }
     }
 
     /// Puts the ∂F/∂B of all points since the last call into the lower triangles of `c`, or adds them to these.
     pub fn end_block(&mut self, c: &mut [Mat], add: bool) {
         match self {
-            Group::Eq(sweep) => sweep.end_block(c, add),
-            Group::Plain(plain) => {
-                for (c, own) in c.iter_mut().zip(&mut plain.c) {
+            Group::Eq(fused) => fused.end_block(c, add),
+            Group::OneByOne(points) => {
+                for (c, own) in c.iter_mut().zip(&mut points.c) {
                     if add {
                         c.add_scaled(1.0, own)
                     } else {
@@ -139,19 +121,20 @@ impl Group {
     }
 }
 
-impl Plain {
+impl OneByOne {
     fn forward(
         &mut self,
         kernel: &Kernel,
-        tables: &PsiTables,
-        (a, b): (&Mat, &[Mat]),
-        (mean, var, n): (&Mat, &Mat, usize),
+        tables: &KernelTables,
+        weights: Weights<'_>,
+        input: GroupInput<'_>,
         out: &mut Products,
     ) {
-        b.iter().enumerate().for_each(|(d, b)| tri::pack_weights(b, self.b.row_mut(d)));
-        for (g, psi) in self.psi[..n].iter_mut().enumerate() {
-            kernel.psi(tables, mean.row(g), var.row(g), psi);
-            for (d, (a, b)) in a.iter_rows().zip(self.b.iter_rows()).enumerate() {
+        weights.b.iter().enumerate().for_each(|(d, b)| tri::pack_weights(b, self.b.row_mut(d)));
+        for (g, psi) in self.psi[..input.n].iter_mut().enumerate() {
+            let input = GaussianInput { mean: input.mean.row(g), var: input.var.row(g) };
+            kernel.psi(tables, input, psi, &mut self.scratch);
+            for (d, (a, b)) in weights.a.iter_rows().zip(self.b.iter_rows()).enumerate() {
                 out.mean[(g, d)] = dot(&psi.psi1, a);
                 out.quadratic[(g, d)] = dot(&psi.psi2, b);
                 for q in 0..psi.xi.rows() {
@@ -161,21 +144,19 @@ impl Plain {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the arguments of `Group::backward`")]
     fn backward(
         &mut self,
         kernel: &Kernel,
-        tables: &PsiTables,
+        tables: &KernelTables,
         a: &Mat,
-        (mean, var, n): (&Mat, &Mat, usize),
-        (psi0_bar, products): (&[f64], &Products),
-        input_bar: (&mut Mat, &mut Mat),
-        sums: &mut PsiSums,
-        (a_bar, first): (&mut [Mat], usize),
+        input: GroupInput<'_>,
+        group_bar: GroupBar<'_>,
+        grad: GroupGrad<'_, KernelSums>,
     ) {
-        let Self { psi, bar, b, psi2_a, c } = self;
+        let Self { psi, bar, b, psi2_a, c, scratch } = self;
+        let GroupBar { psi0: psi0_bar, products } = group_bar;
         let d_out = b.rows();
-        for (g, psi) in psi[..n].iter_mut().enumerate() {
+        for (g, psi) in psi[..input.n].iter_mut().enumerate() {
             bar.psi0 = psi0_bar[g];
             bar.psi1.fill(0.0);
             bar.xi.fill_zero();
@@ -186,7 +167,7 @@ impl Plain {
                 axpy(b_bar, b, &mut bar.psi2);
                 tri::add_lower(b_bar, &psi.psi2, &mut c[d]);
                 // ∂F/∂A = ψ̄ψ₁ + 2 b Ψ₂A + Σ_q ξ̄ξ_q
-                let a_bar = a_bar[d].row_mut(first + g);
+                let a_bar = grad.a[d].row_mut(grad.first_row + g);
                 tri::packed_mul(&psi.psi2, a, psi2_a);
                 a_bar.iter_mut().zip(&*psi2_a).for_each(|(out, psi2_a)| *out = 2.0 * b_bar * psi2_a);
                 axpy(mean_bar, &psi.psi1, a_bar);
@@ -196,8 +177,12 @@ impl Plain {
                     axpy(slope_bar, psi.xi.row(q), a_bar);
                 }
             }
-            let input = InputBar { mean: input_bar.0.row_mut(g), var: input_bar.1.row_mut(g) };
-            kernel.psi_adjoint(tables, mean.row(g), var.row(g), psi, bar, input, sums);
+            let of_point = PsiGrad {
+                input: InputBar { mean: grad.mean.row_mut(g), var: grad.var.row_mut(g) },
+                kernel: grad.sums.grad_mut(),
+            };
+            let input = GaussianInput { mean: input.mean.row(g), var: input.var.row(g) };
+            kernel.psi_adjoint(tables, input, psi, bar, of_point, scratch);
         }
     }
 }

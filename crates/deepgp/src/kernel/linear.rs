@@ -8,7 +8,8 @@
 //! ξ_qi = a_q v_q z_iq
 //! ```
 
-use super::{InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables};
+use super::law::Law;
+use super::psi::{GaussianInput, InputBar, KernelGrad, Psi, PsiGrad};
 use crate::error::{Result, expect_positive};
 use crate::param::{Block, BlockMut, Domain, Parameters};
 use deepgp_numerics::linalg::{Mat, tri};
@@ -39,6 +40,10 @@ impl Parameters for Linear {
 }
 
 impl Law for Linear {
+    type Tables = Mat;
+    type Sums = KernelGrad;
+    type Scratch = Vec<f64>;
+
     fn dim_in(&self) -> usize {
         self.variance.len()
     }
@@ -100,40 +105,44 @@ impl Law for Linear {
         }
     }
 
-    fn prepare(&self, z: &Mat, tables: &mut PsiTables) {
-        tables.z.clone_from(z);
+    fn zero_sums(&self, n_inducing: usize) -> KernelGrad {
+        KernelGrad::zeros(n_inducing, self.dim_in(), self.n_params())
     }
 
-    fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
+    fn prepare(&self, z: &Mat, tables: &mut Mat) {
+        tables.clone_from(z);
+    }
+
+    fn psi(&self, z: &Mat, input: GaussianInput<'_>, psi: &mut Psi, scratch: &mut Vec<f64>) {
         psi.psi0 = 0.0;
         psi.psi1.fill(0.0);
         psi.psi2.fill(0.0);
         psi.xi.fill_zero();
-        add_psi(&self.variance, &tables.z, mean, var, psi);
+        add_psi(&self.variance, z, input, psi, scratch);
     }
 
     fn psi_adjoint(
         &self,
-        tables: &PsiTables,
-        mean: &[f64],
-        var: &[f64],
-        psi: &mut Psi,
+        z: &Mat,
+        input: GaussianInput<'_>,
+        _psi: &mut Psi,
         bar: &Psi,
-        mut input: InputBar<'_>,
-        sums: &mut PsiSums,
+        grad: PsiGrad<'_>,
+        scratch: &mut Vec<f64>,
     ) {
-        let KernelGrad { z, params, .. } = &mut sums.grad;
-        psi.scratch.resize(2 * tables.z.rows(), 0.0);
-        add_psi_adjoint(&self.variance, &tables.z, (mean, var), bar, &mut psi.scratch, &mut input, (z, params));
+        let PsiGrad { input: mut input_bar, kernel: KernelGrad { z: z_bar, params } } = grad;
+        let out = LinearGrad { input: &mut input_bar, z: z_bar, variance: params };
+        scratch.resize(2 * z.rows(), 0.0);
+        add_psi_adjoint(&self.variance, z, input, bar, out, scratch);
     }
 }
 
-/// Adds the expectations of the linear law with these variances; `psi.scratch` is overwritten.
-pub(super) fn add_psi(variance: &[f64], z: &Mat, mean: &[f64], var: &[f64], psi: &mut Psi) {
-    let m = z.rows();
+/// Adds the expectations of the linear law with these variances.
+pub(super) fn add_psi(variance: &[f64], z: &Mat, input: GaussianInput<'_>, psi: &mut Psi, scratch: &mut Vec<f64>) {
+    let (GaussianInput { mean, var }, m) = (input, z.rows());
     let with_xi = psi.wants_xi();
-    psi.scratch.resize(m, 0.0);
-    let psi1 = &mut psi.scratch[..m];
+    scratch.resize(m, 0.0);
+    let psi1 = &mut scratch[..m];
     psi1.fill(0.0);
     for (q, a) in variance.iter().enumerate() {
         psi.psi0 += a * (mean[q] * mean[q] + var[q]);
@@ -158,17 +167,27 @@ pub(super) fn add_psi(variance: &[f64], z: &Mat, mean: &[f64], var: &[f64], psi:
     }
 }
 
-/// Adjoint of [`add_psi`] for one point N(`mean`, `var`) = `at`, into ∂F/∂Z and ∂F/∂a = `out`. Scratch: 2M numbers.
+/// What [`add_psi_adjoint`] adds to.
+pub(super) struct LinearGrad<'a, 'b> {
+    /// ∂F/∂m and ∂F/∂v.
+    pub input: &'a mut InputBar<'b>,
+    /// ∂F/∂Z, M × D.
+    pub z: &'a mut Mat,
+    /// ∂F/∂a, D numbers.
+    pub variance: &'a mut [f64],
+}
+
+/// Adjoint of [`add_psi`]. Scratch: 2M numbers.
 pub(super) fn add_psi_adjoint(
     variance: &[f64],
     z: &Mat,
-    at: (&[f64], &[f64]),
+    at: GaussianInput<'_>,
     bar: &Psi,
+    out: LinearGrad<'_, '_>,
     scratch: &mut [f64],
-    input: &mut InputBar<'_>,
-    out: (&mut Mat, &mut [f64]),
 ) {
-    let (m, (mean, var), (z_bar, variance_bar)) = (z.rows(), at, out);
+    let (GaussianInput { mean, var }, m) = (at, z.rows());
+    let LinearGrad { input, z: z_bar, variance: variance_bar } = out;
     let (column, product) = scratch[..2 * m].split_at_mut(m);
 
     // ψ₁ and the part ψ₁ψ₁ᵀ of Ψ₂: `product` becomes ∂F/∂ψ₁ = ψ̄₁ + W ψ₁

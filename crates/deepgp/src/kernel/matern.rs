@@ -9,9 +9,10 @@
 //! for the expectations in more than one dimension: they are taken by `quadrature`.
 //! Reference: Rasmussen & Williams (2006), eq. 4.17.
 
-use super::{
-    InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables, check_radial, quadrature, visit_radial, visit_radial_mut,
-};
+use super::law::Law;
+use super::psi::{GaussianInput, KernelGrad, Psi, PsiGrad};
+use super::quadrature::{self, QuadratureScratch, QuadratureTables};
+use super::radial;
 use crate::error::Result;
 use crate::param::{Block, BlockMut, Parameters};
 use deepgp_numerics::linalg::{Mat, dot, sum};
@@ -85,21 +86,25 @@ impl Matern {
 
 impl Parameters for Matern {
     fn visit(&self, visit: &mut dyn FnMut(Block<'_>)) {
-        visit_radial(&self.lengthscale, &self.signal_var, visit);
+        radial::visit(&self.lengthscale, &self.signal_var, visit);
     }
 
     fn visit_mut(&mut self, visit: &mut dyn FnMut(BlockMut<'_>)) {
-        visit_radial_mut(&mut self.lengthscale, &mut self.signal_var, visit);
+        radial::visit_mut(&mut self.lengthscale, &mut self.signal_var, visit);
     }
 }
 
 impl Law for Matern {
+    type Tables = QuadratureTables;
+    type Sums = KernelGrad;
+    type Scratch = QuadratureScratch;
+
     fn dim_in(&self) -> usize {
         self.lengthscale.len()
     }
 
     fn check(&self) -> Result<()> {
-        check_radial(&self.lengthscale, self.signal_var)
+        radial::check(&self.lengthscale, self.signal_var)
     }
 
     fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat) {
@@ -170,24 +175,27 @@ impl Law for Matern {
         params[self.dim_in()] += diag_bar;
     }
 
-    fn prepare(&self, z: &Mat, tables: &mut PsiTables) {
-        quadrature::prepare(z, tables);
+    fn zero_sums(&self, n_inducing: usize) -> KernelGrad {
+        KernelGrad::zeros(n_inducing, self.dim_in(), self.n_params())
     }
 
-    fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
-        quadrature::psi(self, tables, mean, var, psi);
+    fn prepare(&self, z: &Mat, tables: &mut QuadratureTables) {
+        tables.prepare(z);
+    }
+
+    fn psi(&self, tables: &QuadratureTables, input: GaussianInput<'_>, psi: &mut Psi, scratch: &mut QuadratureScratch) {
+        quadrature::psi(self, tables, input, psi, scratch);
     }
 
     fn psi_adjoint(
         &self,
-        tables: &PsiTables,
-        mean: &[f64],
-        var: &[f64],
-        psi: &mut Psi,
+        tables: &QuadratureTables,
+        input: GaussianInput<'_>,
+        _psi: &mut Psi,
         bar: &Psi,
-        input: InputBar<'_>,
-        sums: &mut PsiSums,
+        grad: PsiGrad<'_>,
+        scratch: &mut QuadratureScratch,
     ) {
-        quadrature::psi_adjoint(self, tables, (mean, var), psi, bar, input, sums);
+        quadrature::psi_adjoint(self, tables, input, bar, grad, scratch);
     }
 }

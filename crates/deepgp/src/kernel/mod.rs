@@ -8,294 +8,37 @@
 //! Ψ₂ᵢⱼ = E k(h, zᵢ) k(h, zⱼ)
 //! ξ_qi = cov(h_q, k(h, zᵢ))              needed by layers with a linear mean
 //! ```
-//! and the adjoint of each. Laws with closed forms stand in files of their own; the others take
+//! and the adjoint of each ([`Law`]). Laws with closed forms have files of their own; the others take
 //! their expectations by `quadrature`. All gradients are with respect to natural parameter values, in the
-//! order of [`Parameters::visit`].
+//! order of [`Parameters::visit`]. [`Kernel`] is one of the laws; its tables, sums and scratch are those of that law.
 
-mod atoms;
 mod eq;
+mod gaussian_cosine;
 pub(crate) mod group;
+mod law;
 mod linear;
 mod matern;
+mod padded;
+pub(crate) mod products;
+mod psi;
 mod quadrature;
+mod radial;
 mod spectral_mixture;
 mod sum;
 
 pub use eq::Eq;
+pub use law::{Law, PointSums, Tables};
 pub use linear::Linear;
 pub use matern::{Matern, Smoothness};
+pub(crate) use padded::row_len;
+pub use psi::{GaussianInput, InputBar, KernelGrad, Psi, PsiGrad};
 pub use spectral_mixture::SpectralMixture;
 pub use sum::Sum;
 
-use crate::error::{Result, expect_positive};
-use crate::param::{Block, BlockMut, Domain, Parameters};
-use deepgp_numerics::linalg::{Mat, axpy, tri};
-use deepgp_numerics::simd::{Aligned, PAD};
+use crate::error::Result;
+use crate::param::{Block, BlockMut, Parameters};
+use deepgp_numerics::linalg::Mat;
 use serde::{Deserialize, Serialize};
-
-/// ∂F/∂Z (M × D) and ∂F/∂(natural parameters) of one kernel.
-#[derive(Debug, Clone, Default)]
-pub struct KernelGrad {
-    /// With respect to the inducing inputs.
-    pub z: Mat,
-    /// With respect to the kernel's parameters.
-    pub params: Vec<f64>,
-    /// Working memory of the adjoints that add to it.
-    pub(crate) room: Room,
-}
-
-/// Working memory that a law keeps from one adjoint to the next.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Room {
-    /// Sums over pairs of inducing inputs, M × (D + 1).
-    moment: Mat,
-    /// A number per dimension.
-    numbers: Vec<f64>,
-    /// 1/ℓ.
-    inverse: Vec<f64>,
-}
-
-impl KernelGrad {
-    /// Zeros of the right shape.
-    pub fn zeros(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
-        Self { z: Mat::zeros(n_inducing, dim_in), params: vec![0.0; n_params], room: Room::default() }
-    }
-
-    /// Adds another gradient of the same shape.
-    pub fn add(&mut self, other: &KernelGrad) {
-        self.z.add_scaled(1.0, &other.z);
-        for (a, b) in self.params.iter_mut().zip(&other.params) {
-            *a += b;
-        }
-    }
-}
-
-/// What the expectations need that depends on Z and the parameters alone; built once per step.
-#[derive(Debug, Clone, Default)]
-pub struct PsiTables {
-    /// The inducing inputs, M × D.
-    pub z: Mat,
-    /// Their transpose, D rows of [`row_len`].
-    pub(crate) points: Aligned,
-    /// The least and the largest of them in each dimension, and all as seen from the middle of these, D rows of [`row_len`]; none where
-    /// inputs are known.
-    pub(crate) ends: Vec<[f64; 2]>,
-    pub(crate) offsets: Aligned,
-    /// The inducing inputs as seen from the first, and a column of ones, M × (D + 1).
-    pub(crate) seen: Mat,
-    /// A law's own numbers for each pair, a symmetric matrix with rows of [`row_len`], zero beyond M; its upper triangle where inputs
-    /// are known.
-    pub(crate) pairs: Aligned,
-    /// The inducing inputs as seen from the first in a law's own units, D rows of [`row_len`], then a row of −½ of their squares; and
-    /// whether these are all so small that they may stand for differences.
-    pub(crate) scaled: Aligned,
-    pub(crate) near: bool,
-    /// The atoms of a law that consists of them.
-    pub(crate) atoms: atoms::Atoms,
-    /// Variances of the linear parts of a sum, added up; empty if there are none.
-    pub(crate) slopes: Vec<f64>,
-    /// The rule of a law without closed forms.
-    pub(crate) nodes: std::sync::Arc<quadrature::Nodes>,
-}
-
-/// The expectations for one point, or the adjoint of each.
-#[derive(Debug, Clone, Default)]
-pub struct Psi {
-    /// ψ₀.
-    pub psi0: f64,
-    /// ψ₁, M numbers.
-    pub psi1: Vec<f64>,
-    /// Ψ₂, packed upper triangle ([`tri`]); as an adjoint, a packed gradient.
-    pub psi2: Vec<f64>,
-    /// ξ, D × M, or 0 × 0 when it is not wanted.
-    pub xi: Mat,
-    /// Working numbers of a law.
-    pub(crate) scratch: Vec<f64>,
-    /// Working numbers of a pair of atoms.
-    pub(crate) joint: Vec<atoms::Joint>,
-    /// Working matrices of the quadrature.
-    pub(crate) work: quadrature::Scratch,
-}
-
-impl Psi {
-    /// Zeros for M inducing inputs and D input dimensions, with ξ only if it is wanted.
-    pub fn zeros(n_inducing: usize, dim_in: usize, want_xi: bool) -> Self {
-        Self {
-            psi0: 0.0,
-            psi1: vec![0.0; n_inducing],
-            psi2: vec![0.0; tri::packed_len(n_inducing)],
-            xi: if want_xi { Mat::zeros(dim_in, n_inducing) } else { Mat::default() },
-            ..Self::default()
-        }
-    }
-
-    /// Whether ξ is wanted.
-    pub fn wants_xi(&self) -> bool {
-        self.xi.rows() > 0
-    }
-}
-
-/// Sums over points of what the adjoint of the expectations needs; blocks of points add up.
-#[derive(Debug, Clone, Default)]
-pub struct PsiSums {
-    /// Gradient contributions that are complete.
-    pub grad: KernelGrad,
-    /// A law's own sums over points for Zᵀ, D rows of [`row_len`], turned into gradients by [`Law::finish`].
-    pub(crate) points: Aligned,
-    /// A law's own sums over known inputs, M × (D + 1), turned into gradients by [`Law::finish`]; 0 × 0 before the first.
-    pub(crate) moment: Mat,
-    /// The same for each dimension.
-    pub(crate) squares: Vec<f64>,
-    /// Working matrix.
-    pub(crate) scratch: Mat,
-    /// Working numbers, one a row.
-    pub(crate) row_sums: Vec<f64>,
-}
-
-impl PsiSums {
-    /// Zeros of the right shape.
-    pub fn zeros(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
-        Self {
-            grad: KernelGrad::zeros(n_inducing, dim_in, n_params),
-            points: Aligned::zeros(dim_in * row_len(n_inducing)),
-            ..Self::default()
-        }
-    }
-
-    /// The same for a layer whose inputs are known, which has no Ψ₂.
-    pub fn without_pairs(n_inducing: usize, dim_in: usize, n_params: usize) -> Self {
-        Self { grad: KernelGrad::zeros(n_inducing, dim_in, n_params), ..Self::default() }
-    }
-
-    /// Room for sums over known inputs, if there is to be any.
-    pub(crate) fn expect_known(&mut self, n_inducing: usize, dim_in: usize) {
-        if self.moment.rows() < n_inducing {
-            self.moment.reset(n_inducing, dim_in + 1);
-            self.squares.resize(dim_in, 0.0);
-        }
-    }
-
-    /// Sets everything to zero, keeping the allocations.
-    pub fn clear(&mut self) {
-        self.grad.z.fill_zero();
-        self.grad.params.fill(0.0);
-        self.points.fill(0.0);
-        self.moment.fill_zero();
-        self.squares.fill(0.0);
-    }
-
-    /// Adds another block's sums.
-    pub fn add(&mut self, other: &PsiSums) {
-        self.grad.add(&other.grad);
-        axpy(1.0, &other.points, &mut self.points);
-        self.expect_known(other.moment.rows(), other.squares.len());
-        axpy(1.0, other.moment.as_slice(), self.moment.as_mut_slice());
-        axpy(1.0, &other.squares, &mut self.squares);
-    }
-}
-
-/// ∂F/∂m and ∂F/∂v of one point's input, D numbers each; contributions are added.
-#[derive(Debug)]
-pub struct InputBar<'a> {
-    /// With respect to the mean.
-    pub mean: &'a mut [f64],
-    /// With respect to the variance.
-    pub var: &'a mut [f64],
-}
-
-/// A covariance law: values on points, expectations under a Gaussian input, and the adjoint of each.
-///
-/// Every `*_adjoint` *adds* to what it is given. Shapes: `x` N × D, `z` M × D, `k` N × M.
-pub trait Law: Parameters {
-    /// Number of input dimensions D.
-    fn dim_in(&self) -> usize;
-
-    /// Checks that every parameter is inside its domain.
-    ///
-    /// # Errors
-    /// [`crate::Error::Parameter`] with name, entry and value.
-    fn check(&self) -> Result<()>;
-
-    /// k(x_n, z_i) for all pairs; `k` takes the shape N × M.
-    fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat);
-
-    /// Adjoint of [`Law::cross`] at its value `k`. `x_bar` (N × D) is added to where it is given.
-    fn cross_adjoint(&self, x: &Mat, z: &Mat, k: &Mat, k_bar: &Mat, x_bar: Option<&mut Mat>, grad: &mut KernelGrad);
-
-    /// k(x, x) of one point.
-    fn diag(&self, x: &[f64]) -> f64;
-
-    /// Adjoint of [`Law::diag`]: adds `diag_bar` · ∂k(x, x)/∂(parameters) to `params` and, where given, ∂/∂x to `x_bar`.
-    fn diag_adjoint(&self, x: &[f64], diag_bar: f64, x_bar: Option<&mut [f64]>, params: &mut [f64]);
-
-    /// [`Law::diag`] of every row of `x`, as many numbers as there is room for in `out`.
-    fn diags(&self, x: &Mat, out: &mut [f64]) {
-        x.iter_rows().zip(out).for_each(|(x, out)| *out = self.diag(x));
-    }
-
-    /// Adjoint of [`Law::diags`] in the parameters.
-    fn diags_adjoint(&self, x: &Mat, diags_bar: &[f64], params: &mut [f64]) {
-        x.iter_rows().zip(diags_bar).for_each(|(x, bar)| self.diag_adjoint(x, *bar, None, params));
-    }
-
-    /// Builds the tables for inducing inputs `z`.
-    fn prepare(&self, z: &Mat, tables: &mut PsiTables);
-
-    /// Builds at least what [`Law::gram`] and [`Law::cross_prepared`] need of them: enough where all inputs are known.
-    fn prepare_known(&self, z: &Mat, tables: &mut PsiTables) {
-        self.prepare(z, tables);
-    }
-
-    /// The expectations for one point.
-    fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi);
-
-    /// Adjoint of [`Law::psi`] at its value `psi`.
-    #[expect(clippy::too_many_arguments, reason = "the arguments of `psi`, its adjoint, and what receives it")]
-    fn psi_adjoint(
-        &self,
-        tables: &PsiTables,
-        mean: &[f64],
-        var: &[f64],
-        psi: &mut Psi,
-        bar: &Psi,
-        input: InputBar<'_>,
-        sums: &mut PsiSums,
-    );
-
-    /// K = k(Z, Z) for the inducing inputs of the tables.
-    fn gram(&self, tables: &PsiTables, k: &mut Mat) {
-        self.cross(&tables.z, &tables.z, k);
-    }
-
-    /// As much of [`Law::gram`] as [`Law::gram_adjoint`] of the law reads, its upper triangle at least.
-    fn half_gram(&self, tables: &PsiTables, k: &mut Mat) {
-        self.gram(tables, k);
-    }
-
-    /// Adjoint of [`Law::gram`] for `k_bar`, which is destroyed and of which only the symmetric part matters: each inducing input
-    /// appears on both sides.
-    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
-        let mut left = Mat::zeros(tables.z.rows(), tables.z.cols());
-        self.cross_adjoint(&tables.z, &tables.z, k, k_bar, Some(&mut left), grad);
-        grad.z.add_scaled(1.0, &left);
-    }
-
-    /// k(x_n, z_i) for the inducing inputs of the tables.
-    fn cross_prepared(&self, tables: &PsiTables, x: &Mat, k: &mut Mat) {
-        self.cross(x, &tables.z, k);
-    }
-
-    /// Adjoint of [`Law::cross_prepared`] for known `x`; `k_bar` is destroyed.
-    fn cross_prepared_adjoint(&self, tables: &PsiTables, x: &Mat, k: &Mat, k_bar: &mut Mat, sums: &mut PsiSums) {
-        self.cross_adjoint(x, &tables.z, k, k_bar, None, &mut sums.grad);
-    }
-
-    /// Turns the law's own sums of [`PsiSums`] into gradients and adds everything to `grad`. A law that keeps none has nothing
-    /// to turn.
-    fn finish(&self, _tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
-        grad.add(&sums.grad);
-    }
-}
 
 /// A kernel: one of the laws.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -313,10 +56,77 @@ pub enum Kernel {
     Sum(Sum),
 }
 
-/// Calls the same method on whichever law this is.
+/// Declares what a kernel has of its law: an enum with a variant for each.
+macro_rules! of_law {
+    ($(#[$doc:meta])* $name:ident, $what:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone)]
+        #[allow(clippy::large_enum_variant, reason = "there are only a few, and no list of them")]
+        pub enum $name {
+            /// Of the exponentiated quadratic law.
+            Eq(<Eq as Law>::$what),
+            /// Of the linear law.
+            Linear(<Linear as Law>::$what),
+            /// Of the spectral mixture law.
+            SpectralMixture(<SpectralMixture as Law>::$what),
+            /// Of the Matérn laws.
+            Matern(<Matern as Law>::$what),
+            /// Of a sum.
+            Sum(<Sum as Law>::$what),
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::Eq(Default::default())
+            }
+        }
+    };
+}
+
+of_law! {
+    /// What a kernel's law needs that depends on Z and the parameters alone; built once per step.
+    KernelTables, Tables
+}
+
+of_law! {
+    /// What the adjoints of a kernel's law sum over points.
+    KernelSums, Sums
+}
+
+of_law! {
+    /// Working memory of a kernel's law.
+    KernelScratch, Scratch
+}
+
+/// Lets what belongs to another law be replaced by what is empty and belongs to this one.
+macro_rules! replaceable {
+    ($name:ident) => {
+        impl $name {
+            fn make_fit(&mut self, kernel: &Kernel) {
+                *self = match (kernel, &*self) {
+                    (Kernel::Eq(_), Self::Eq(_))
+                    | (Kernel::Linear(_), Self::Linear(_))
+                    | (Kernel::SpectralMixture(_), Self::SpectralMixture(_))
+                    | (Kernel::Matern(_), Self::Matern(_))
+                    | (Kernel::Sum(_), Self::Sum(_)) => return,
+                    (Kernel::Eq(_), _) => Self::Eq(Default::default()),
+                    (Kernel::Linear(_), _) => Self::Linear(Default::default()),
+                    (Kernel::SpectralMixture(_), _) => Self::SpectralMixture(Default::default()),
+                    (Kernel::Matern(_), _) => Self::Matern(Default::default()),
+                    (Kernel::Sum(_), _) => Self::Sum(Default::default()),
+                };
+            }
+        }
+    };
+}
+
+replaceable!(KernelTables);
+replaceable!(KernelScratch);
+
+/// Calls a method of whichever law this is.
 macro_rules! on_law {
-    ($self:expr, $law:ident => $call:expr) => {
-        match $self {
+    ($kernel:expr, $law:ident => $call:expr) => {
+        match $kernel {
             Kernel::Eq($law) => $call,
             Kernel::Linear($law) => $call,
             Kernel::SpectralMixture($law) => $call,
@@ -324,6 +134,64 @@ macro_rules! on_law {
             Kernel::Sum($law) => $call,
         }
     };
+}
+
+/// The same with what the kernel has of its law, one or several of `Enum(value) => name`.
+macro_rules! on_law_with {
+    ($kernel:expr, $($of:ident($value:expr) => $own:ident),+; $law:ident => $call:expr) => {
+        match ($kernel, $($value),+) {
+            (Kernel::Eq($law), $($of::Eq($own)),+) => $call,
+            (Kernel::Linear($law), $($of::Linear($own)),+) => $call,
+            (Kernel::SpectralMixture($law), $($of::SpectralMixture($own)),+) => $call,
+            (Kernel::Matern($law), $($of::Matern($own)),+) => $call,
+            (Kernel::Sum($law), $($of::Sum($own)),+) => $call,
+            _ => unreachable!("tables and sums were made for this kernel"),
+        }
+    };
+}
+
+/// Calls a method of whatever this has of a law.
+macro_rules! on_own {
+    ($of:ident($value:expr), $own:ident => $call:expr) => {
+        match $value {
+            $of::Eq($own) => $call,
+            $of::Linear($own) => $call,
+            $of::SpectralMixture($own) => $call,
+            $of::Matern($own) => $call,
+            $of::Sum($own) => $call,
+        }
+    };
+}
+
+impl Tables for KernelTables {
+    fn z(&self) -> &Mat {
+        on_own!(KernelTables(self), own => own.z())
+    }
+}
+
+impl PointSums for KernelSums {
+    fn grad(&self) -> &KernelGrad {
+        on_own!(KernelSums(self), own => own.grad())
+    }
+
+    fn grad_mut(&mut self) -> &mut KernelGrad {
+        on_own!(KernelSums(self), own => own.grad_mut())
+    }
+
+    fn clear(&mut self) {
+        on_own!(KernelSums(self), own => own.clear());
+    }
+
+    fn add(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Eq(mine), Self::Eq(theirs)) => mine.add(theirs),
+            (Self::Linear(mine), Self::Linear(theirs))
+            | (Self::SpectralMixture(mine), Self::SpectralMixture(theirs))
+            | (Self::Matern(mine), Self::Matern(theirs))
+            | (Self::Sum(mine), Self::Sum(theirs)) => mine.add(theirs),
+            _ => unreachable!("blocks of one layer have one kernel"),
+        }
+    }
 }
 
 impl Parameters for Kernel {
@@ -336,7 +204,13 @@ impl Parameters for Kernel {
     }
 }
 
+/// Every method is that of the law. Tables to be built and scratch may have been another law's; other tables and sums
+/// may not.
 impl Law for Kernel {
+    type Tables = KernelTables;
+    type Sums = KernelSums;
+    type Scratch = KernelScratch;
+
     fn dim_in(&self) -> usize {
         on_law!(self, law => law.dim_in())
     }
@@ -369,77 +243,102 @@ impl Law for Kernel {
         on_law!(self, law => law.diags_adjoint(x, diags_bar, params))
     }
 
-    fn prepare(&self, z: &Mat, tables: &mut PsiTables) {
-        on_law!(self, law => law.prepare(z, tables))
+    fn zero_sums(&self, n_inducing: usize) -> KernelSums {
+        match self {
+            Kernel::Eq(law) => KernelSums::Eq(law.zero_sums(n_inducing)),
+            Kernel::Linear(law) => KernelSums::Linear(law.zero_sums(n_inducing)),
+            Kernel::SpectralMixture(law) => KernelSums::SpectralMixture(law.zero_sums(n_inducing)),
+            Kernel::Matern(law) => KernelSums::Matern(law.zero_sums(n_inducing)),
+            Kernel::Sum(law) => KernelSums::Sum(law.zero_sums(n_inducing)),
+        }
     }
 
-    fn prepare_known(&self, z: &Mat, tables: &mut PsiTables) {
-        on_law!(self, law => law.prepare_known(z, tables))
+    fn prepare(&self, z: &Mat, tables: &mut KernelTables) {
+        tables.make_fit(self);
+        on_law_with!(self, KernelTables(tables) => tables; law => law.prepare(z, tables))
     }
 
-    fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
-        on_law!(self, law => law.psi(tables, mean, var, psi))
+    fn prepare_known(&self, z: &Mat, tables: &mut KernelTables) {
+        tables.make_fit(self);
+        on_law_with!(self, KernelTables(tables) => tables; law => law.prepare_known(z, tables))
+    }
+
+    fn psi(&self, tables: &KernelTables, input: GaussianInput<'_>, psi: &mut Psi, scratch: &mut KernelScratch) {
+        scratch.make_fit(self);
+        on_law_with!(
+            self, KernelTables(tables) => tables, KernelScratch(scratch) => scratch;
+            law => law.psi(tables, input, psi, scratch)
+        )
     }
 
     fn psi_adjoint(
         &self,
-        tables: &PsiTables,
-        mean: &[f64],
-        var: &[f64],
+        tables: &KernelTables,
+        input: GaussianInput<'_>,
         psi: &mut Psi,
         bar: &Psi,
-        input: InputBar<'_>,
-        sums: &mut PsiSums,
+        grad: PsiGrad<'_>,
+        scratch: &mut KernelScratch,
     ) {
-        on_law!(self, law => law.psi_adjoint(tables, mean, var, psi, bar, input, sums))
+        scratch.make_fit(self);
+        on_law_with!(
+            self, KernelTables(tables) => tables, KernelScratch(scratch) => scratch;
+            law => law.psi_adjoint(tables, input, psi, bar, grad, scratch)
+        )
     }
 
-    fn gram(&self, tables: &PsiTables, k: &mut Mat) {
-        on_law!(self, law => law.gram(tables, k))
+    fn gram(&self, tables: &KernelTables, k: &mut Mat) {
+        on_law_with!(self, KernelTables(tables) => tables; law => law.gram(tables, k))
     }
 
-    fn half_gram(&self, tables: &PsiTables, k: &mut Mat) {
-        on_law!(self, law => law.half_gram(tables, k))
+    fn half_gram(&self, tables: &KernelTables, k: &mut Mat) {
+        on_law_with!(self, KernelTables(tables) => tables; law => law.half_gram(tables, k))
     }
 
-    fn gram_adjoint(&self, tables: &PsiTables, k: &Mat, k_bar: &mut Mat, grad: &mut KernelGrad) {
-        on_law!(self, law => law.gram_adjoint(tables, k, k_bar, grad))
+    fn gram_adjoint(
+        &self,
+        tables: &KernelTables,
+        k: &Mat,
+        k_bar: &mut Mat,
+        grad: &mut KernelGrad,
+        scratch: &mut KernelScratch,
+    ) {
+        scratch.make_fit(self);
+        on_law_with!(
+            self, KernelTables(tables) => tables, KernelScratch(scratch) => scratch;
+            law => law.gram_adjoint(tables, k, k_bar, grad, scratch)
+        )
     }
 
-    fn cross_prepared(&self, tables: &PsiTables, x: &Mat, k: &mut Mat) {
-        on_law!(self, law => law.cross_prepared(tables, x, k))
+    fn cross_prepared(&self, tables: &KernelTables, x: &Mat, k: &mut Mat, scratch: &mut KernelScratch) {
+        scratch.make_fit(self);
+        on_law_with!(
+            self, KernelTables(tables) => tables, KernelScratch(scratch) => scratch;
+            law => law.cross_prepared(tables, x, k, scratch)
+        )
     }
 
-    fn cross_prepared_adjoint(&self, tables: &PsiTables, x: &Mat, k: &Mat, k_bar: &mut Mat, sums: &mut PsiSums) {
-        on_law!(self, law => law.cross_prepared_adjoint(tables, x, k, k_bar, sums))
+    fn cross_prepared_adjoint(
+        &self,
+        tables: &KernelTables,
+        x: &Mat,
+        k: &Mat,
+        k_bar: &mut Mat,
+        sums: &mut KernelSums,
+        scratch: &mut KernelScratch,
+    ) {
+        scratch.make_fit(self);
+        on_law_with!(
+            self, KernelTables(tables) => tables, KernelSums(sums) => sums, KernelScratch(scratch) => scratch;
+            law => law.cross_prepared_adjoint(tables, x, k, k_bar, sums, scratch)
+        )
     }
 
-    fn finish(&self, tables: &PsiTables, sums: &PsiSums, grad: &mut KernelGrad) {
-        on_law!(self, law => law.finish(tables, sums, grad))
+    fn finish(&self, tables: &KernelTables, sums: &KernelSums, grad: &mut KernelGrad, scratch: &mut KernelScratch) {
+        scratch.make_fit(self);
+        on_law_with!(
+            self, KernelTables(tables) => tables, KernelSums(sums) => sums, KernelScratch(scratch) => scratch;
+            law => law.finish(tables, sums, grad, scratch)
+        )
     }
-}
-
-/// Length of a row of M numbers in a table: whole vectors, and room for one more.
-pub(crate) fn row_len(m: usize) -> usize {
-    m.next_multiple_of(PAD) + PAD
-}
-
-/// The blocks of a law of Σ_q (x_q − x'_q)²/ℓ_q² and a signal variance: lengthscales, then the variance.
-fn visit_radial(lengthscale: &[f64], signal_var: &f64, visit: &mut dyn FnMut(Block<'_>)) {
-    visit(Block { name: "lengthscale", domain: Domain::Positive, values: lengthscale });
-    visit(Block { name: "signal_var", domain: Domain::Positive, values: std::slice::from_ref(signal_var) });
-}
-
-/// The same, writable.
-fn visit_radial_mut(lengthscale: &mut [f64], signal_var: &mut f64, visit: &mut dyn FnMut(BlockMut<'_>)) {
-    visit(BlockMut { name: "lengthscale", domain: Domain::Positive, values: lengthscale });
-    visit(BlockMut { name: "signal_var", domain: Domain::Positive, values: std::slice::from_mut(signal_var) });
-}
-
-/// Checks the parameters of such a law.
-fn check_radial(lengthscale: &[f64], signal_var: f64) -> Result<()> {
-    for (q, &l) in lengthscale.iter().enumerate() {
-        expect_positive("lengthscale", Some(q), l)?;
-    }
-    expect_positive("signal_var", None, signal_var)
 }

@@ -8,16 +8,17 @@
 //! Ψ₂ᵢⱼ = Σ_l w_l k(h_l, zᵢ) k(h_l, zⱼ)
 //! ξ_qi = Σ_j w_j √v_q x_jq k(h_j, zᵢ)
 //! ```
-//! The rule is symmetric and its weights are positive: Ψ₂ − ψ₁ψ₁ᵀ stays positive semidefinite, and v = 0 gives k exactly.
+//! The rule is symmetric and its weights are positive: Ψ₂ − ψ₁ψ₁ᵀ stays positive semidefinite, and v = 0 gives k
+//! exactly.
 //!
-//! The rule is the tensor product of Gauss–Hermite rules with n nodes in each of the D dimensions: 40 for D = 1,
-//! 28, 9, 5, 3, 3 for D = 2 … 6, so that no more than 800 are used. Beyond, it is the symmetric rule of degree 3 with 2D
+//! The rule is the tensor product of Gauss–Hermite rules with n nodes in each of the D dimensions: 40 for D = 1, 28, 9,
+//! 5, 3, 3 for D = 2 … 6, so that no more than 800 are used. Beyond, it is the symmetric rule of degree 3 with 2D
 //! equally weighted nodes ±√D e_q (Arasaratnam & Haykin 2009, Cubature Kalman filters), which sees the mean and the
 //! curvature of k and no more.
 //!
-//! Limits: a rule that is exact for polynomials is good while √v is small against the lengthscales, and a Matérn law has
-//! a kink in a higher derivative at z, so that its error falls as a power of n only. Largest errors of ψ₁ and of the
-//! diagonal of Ψ₂, measured with s² = 1 and z at and around the mean:
+//! Limits: a rule that is exact for polynomials is good while √v is small against the lengthscales, and a Matérn law
+//! has a kink in a higher derivative at z, so that its error falls as a power of n only. Largest errors of ψ₁ and of
+//! the diagonal of Ψ₂, measured with s² = 1 and z at and around the mean:
 //!
 //! ```text
 //!                   √v = ℓ/5           √v = ℓ/2           √v = ℓ
@@ -27,9 +28,11 @@
 //!  3     9      1e-4     4e-6      2e-3     4e-4      1e-2     8e-3
 //!  4     5      7e-4     7e-5      1e-2     5e-3      4e-2     3e-2
 //! ```
-//! The adjoint is the exact derivative of the rule, so that an optimiser sees one consistent function whatever the error.
+//! The adjoint is the exact derivative of the rule, so that an optimiser sees one consistent function whatever the
+//! error.
 
-use super::{InputBar, Law, Psi, PsiSums, PsiTables};
+use super::law::{Law, Tables};
+use super::psi::{GaussianInput, Psi, PsiGrad};
 use deepgp_numerics::linalg::{GaussHermite, Mat, tri};
 use std::sync::{Arc, OnceLock};
 
@@ -40,20 +43,41 @@ const MAX_PER_DIM: usize = 40;
 /// Fewest nodes in each dimension that a tensor rule is worth taking with.
 const MIN_PER_DIM: usize = 3;
 
-/// The adjoint divides by √v. It stands at this variance where v is smaller, an input spread of 1e-6, which moves no
+/// The adjoint divides by √v. It takes this variance where v is smaller, an input spread of 1e-6, which moves no
 /// derivative by more than rounding and gives ∂/∂v its limit.
 const VAR_FLOOR: f64 = 1e-12;
 
 /// Nodes (J × D) and weights of a rule for N(0, I).
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Nodes {
+pub(super) struct Nodes {
     x: Mat,
     weight: Vec<f64>,
 }
 
+/// What the expectations need that depends on Z alone.
+#[derive(Debug, Clone, Default)]
+pub struct QuadratureTables {
+    z: Mat,
+    nodes: Arc<Nodes>,
+}
+
+impl QuadratureTables {
+    /// Looks the rule up.
+    pub(super) fn prepare(&mut self, z: &Mat) {
+        self.z.clone_from(z);
+        self.nodes = Nodes::of(z.cols());
+    }
+}
+
+impl Tables for QuadratureTables {
+    fn z(&self) -> &Mat {
+        &self.z
+    }
+}
+
 /// Working matrices of one point: h (J × D), k(h, Z) (J × M) and their adjoints.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Scratch {
+pub struct QuadratureScratch {
     h: Mat,
     k: Mat,
     h_bar: Mat,
@@ -64,8 +88,8 @@ pub(crate) struct Scratch {
 const KEPT: usize = 6;
 
 impl Nodes {
-    /// The rule for D dimensions, from a table of constants: a tensor rule takes longer to build than a step to run, and
-    /// every step prepares its tables anew.
+    /// The rule for D dimensions, from a table of constants: a tensor rule takes longer to build than a step to run,
+    /// and every step prepares its tables anew.
     pub fn of(dim: usize) -> Arc<Self> {
         static RULES: [OnceLock<Arc<Nodes>>; KEPT + 1] = [const { OnceLock::new() }; KEPT + 1];
         match RULES.get(dim) {
@@ -108,14 +132,14 @@ fn nodes_per_dim(dim: usize) -> Option<usize> {
     (MIN_PER_DIM..=MAX_PER_DIM).rev().find(|n| n.checked_pow(dim as u32).is_some_and(|total| total <= BUDGET))
 }
 
-/// Looks the rule up.
-pub(super) fn prepare(z: &Mat, tables: &mut PsiTables) {
-    tables.z.clone_from(z);
-    tables.nodes = Nodes::of(z.cols());
-}
-
 /// Places the nodes at h_j = m + √v ∘ x_j and evaluates k(h_j, z_i).
-fn evaluate(law: &impl Law, tables: &PsiTables, mean: &[f64], std: impl Fn(usize) -> f64, work: &mut Scratch) {
+fn evaluate(
+    law: &impl Law,
+    tables: &QuadratureTables,
+    mean: &[f64],
+    std: impl Fn(usize) -> f64,
+    work: &mut QuadratureScratch,
+) {
     let x = &tables.nodes.x;
     work.h.reset(x.rows(), x.cols());
     for q in 0..x.cols() {
@@ -128,16 +152,23 @@ fn evaluate(law: &impl Law, tables: &PsiTables, mean: &[f64], std: impl Fn(usize
 }
 
 /// [`Law::psi`] by quadrature.
-pub(super) fn psi(law: &impl Law, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
+pub(super) fn psi(
+    law: &impl Law,
+    tables: &QuadratureTables,
+    input: GaussianInput<'_>,
+    psi: &mut Psi,
+    work: &mut QuadratureScratch,
+) {
+    let GaussianInput { mean, var } = input;
     let (Nodes { x, weight }, m, with_xi) = (&*tables.nodes, tables.z.rows(), psi.wants_xi());
-    evaluate(law, tables, mean, |q| var[q].sqrt(), &mut psi.work);
+    evaluate(law, tables, mean, |q| var[q].sqrt(), work);
     psi.psi0 = 0.0;
     psi.psi1.fill(0.0);
     psi.psi2.fill(0.0);
     psi.xi.fill_zero();
     for (j, w) in weight.iter().enumerate() {
-        psi.psi0 += w * law.diag(psi.work.h.row(j));
-        let k = psi.work.k.row(j);
+        psi.psi0 += w * law.diag(work.h.row(j));
+        let k = work.k.row(j);
         let mut p = 0;
         for i in 0..m {
             let weighted = w * k[i];
@@ -149,16 +180,16 @@ pub(super) fn psi(law: &impl Law, tables: &PsiTables, mean: &[f64], var: &[f64],
         }
         if with_xi {
             for q in 0..x.cols() {
-                let lever = w * var[q].sqrt() * x[(j, q)];
+                let weighted = w * var[q].sqrt() * x[(j, q)];
                 for (out, k_i) in psi.xi.row_mut(q).iter_mut().zip(k) {
-                    *out += lever * k_i;
+                    *out += weighted * k_i;
                 }
             }
         }
     }
 }
 
-/// [`Law::psi_adjoint`] by quadrature, for the point N(m, v) = `at`.
+/// [`Law::psi_adjoint`] by quadrature.
 ///
 /// ```text
 /// k̄_j = w_j (ψ̄₁ + W k_j + Σ_q ξ̄_q √v_q x_jq)         W k = ∂/∂k Σ_{i≤l} Ψ̄₂ᵢₗ k_i k_l
@@ -166,16 +197,15 @@ pub(super) fn psi(law: &impl Law, tables: &PsiTables, mean: &[f64], var: &[f64],
 /// ```
 pub(super) fn psi_adjoint(
     law: &impl Law,
-    tables: &PsiTables,
-    at: (&[f64], &[f64]),
-    psi: &mut Psi,
+    tables: &QuadratureTables,
+    input: GaussianInput<'_>,
     bar: &Psi,
-    input: InputBar<'_>,
-    sums: &mut PsiSums,
+    grad: PsiGrad<'_>,
+    work: &mut QuadratureScratch,
 ) {
-    let (Nodes { x, weight }, m, (mean, var)) = (&*tables.nodes, tables.z.rows(), at);
+    let (Nodes { x, weight }, m) = (&*tables.nodes, tables.z.rows());
+    let (GaussianInput { mean, var }, PsiGrad { input: input_bar, kernel: grad }) = (input, grad);
     let std = |q: usize| var[q].max(VAR_FLOOR).sqrt();
-    let work = &mut psi.work;
     evaluate(law, tables, mean, std, work);
     work.h_bar.reset(x.rows(), x.cols());
     work.k_bar.reset(x.rows(), m);
@@ -188,22 +218,22 @@ pub(super) fn psi_adjoint(
         }
         if bar.wants_xi() {
             for q in 0..x.cols() {
-                let (lever, mut spread_bar) = (w * std(q) * x[(j, q)], 0.0);
+                let (weighted, mut spread_bar) = (w * std(q) * x[(j, q)], 0.0);
                 for ((out, xi_bar), k_i) in k_bar.iter_mut().zip(bar.xi.row(q)).zip(k) {
-                    *out += lever * xi_bar;
+                    *out += weighted * xi_bar;
                     spread_bar += w * xi_bar * k_i;
                 }
-                input.var[q] += spread_bar * x[(j, q)] / (2.0 * std(q));
+                input_bar.var[q] += spread_bar * x[(j, q)] / (2.0 * std(q));
             }
         }
-        law.diag_adjoint(work.h.row(j), w * bar.psi0, Some(work.h_bar.row_mut(j)), &mut sums.grad.params);
+        law.diag_adjoint(work.h.row(j), w * bar.psi0, Some(work.h_bar.row_mut(j)), &mut grad.params);
     }
-    law.cross_adjoint(&work.h, &tables.z, &work.k, &work.k_bar, Some(&mut work.h_bar), &mut sums.grad);
+    law.cross_adjoint(&work.h, &tables.z, &work.k, &work.k_bar, Some(&mut work.h_bar), grad);
     for q in 0..x.cols() {
         for j in 0..x.rows() {
             let h_bar = work.h_bar[(j, q)];
-            input.mean[q] += h_bar;
-            input.var[q] += h_bar * x[(j, q)] / (2.0 * std(q));
+            input_bar.mean[q] += h_bar;
+            input_bar.var[q] += h_bar * x[(j, q)] / (2.0 * std(q));
         }
     }
 }

@@ -6,10 +6,11 @@
 //! Wilson & Adams (2013) write the same with means μ and variances v of the spectral density in cycles for each unit of
 //! input: ω = 2πμ, ℓ = 1/(2π√v). In more than one dimension the phase is the inner product ω·τ, the transform of a pair
 //! of Gaussians at ±μ; a product of one cosine for each dimension would be another law.
-//! The expectations are those of `atoms`.
+//! The expectations are those of `gaussian_cosine`.
 
-use super::atoms::{Atoms, Slots};
-use super::{InputBar, KernelGrad, Law, Psi, PsiSums, PsiTables};
+use super::gaussian_cosine::{GaussianCosines, PairDimension, Places};
+use super::law::{Law, Tables};
+use super::psi::{GaussianInput, KernelGrad, Psi, PsiGrad};
 use crate::error::{Error, Result, expect_positive, expect_size};
 use crate::param::{Block, BlockMut, Domain, Parameters};
 use deepgp_numerics::linalg::Mat;
@@ -26,17 +27,30 @@ pub struct SpectralMixture {
     pub lengthscale: Mat,
 }
 
+/// What the expectations need that depends on Z and the parameters alone.
+#[derive(Debug, Clone, Default)]
+pub struct MixtureTables {
+    z: Mat,
+    terms: GaussianCosines,
+}
+
+impl Tables for MixtureTables {
+    fn z(&self) -> &Mat {
+        &self.z
+    }
+}
+
 impl SpectralMixture {
-    /// Adds the components to a list of atoms; the parameters of this law begin at `start`.
-    pub(super) fn push_atoms(&self, start: usize, atoms: &mut Atoms) {
+    /// Adds the components to a list of terms; the parameters of this law begin at `start`.
+    pub(super) fn push_terms(&self, start: usize, terms: &mut GaussianCosines) {
         let (n, dim) = (self.weight.len(), self.dim_in());
         for (c, &weight) in self.weight.iter().enumerate() {
-            let slots = Slots {
+            let places = Places {
                 weight: start + c,
                 frequency: Some(start + n + c * dim),
                 lengthscale: start + n + (n + c) * dim,
             };
-            atoms.push(weight, self.lengthscale.row(c), self.frequency.row(c), slots);
+            terms.push(weight, self.lengthscale.row(c), self.frequency.row(c), places);
         }
     }
 
@@ -67,6 +81,10 @@ impl Parameters for SpectralMixture {
 }
 
 impl Law for SpectralMixture {
+    type Tables = MixtureTables;
+    type Sums = KernelGrad;
+    type Scratch = Vec<PairDimension>;
+
     fn dim_in(&self) -> usize {
         self.lengthscale.cols()
     }
@@ -154,34 +172,37 @@ impl Law for SpectralMixture {
         }
     }
 
-    fn prepare(&self, z: &Mat, tables: &mut PsiTables) {
-        tables.z.clone_from(z);
-        tables.atoms.clear();
-        self.push_atoms(0, &mut tables.atoms);
+    fn zero_sums(&self, n_inducing: usize) -> KernelGrad {
+        KernelGrad::zeros(n_inducing, self.dim_in(), self.n_params())
     }
 
-    fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
-        let PsiTables { z, atoms, .. } = tables;
-        psi.psi0 = atoms.psi0();
+    fn prepare(&self, z: &Mat, tables: &mut MixtureTables) {
+        tables.z.clone_from(z);
+        tables.terms.clear();
+        self.push_terms(0, &mut tables.terms);
+    }
+
+    fn psi(&self, tables: &MixtureTables, input: GaussianInput<'_>, psi: &mut Psi, scratch: &mut Vec<PairDimension>) {
+        let MixtureTables { z, terms } = tables;
+        psi.psi0 = terms.psi0();
         let xi = psi.wants_xi().then_some(psi.xi.as_mut_slice());
-        atoms.psi1(z, mean, var, &mut psi.psi1, xi);
-        atoms.psi2(z, mean, var, &mut psi.joint, &mut psi.psi2);
+        terms.psi1(z, input, &mut psi.psi1, xi);
+        terms.psi2(z, input, &mut psi.psi2, scratch);
     }
 
     fn psi_adjoint(
         &self,
-        tables: &PsiTables,
-        mean: &[f64],
-        var: &[f64],
-        psi: &mut Psi,
+        tables: &MixtureTables,
+        input: GaussianInput<'_>,
+        _psi: &mut Psi,
         bar: &Psi,
-        mut input: InputBar<'_>,
-        sums: &mut PsiSums,
+        mut grad: PsiGrad<'_>,
+        scratch: &mut Vec<PairDimension>,
     ) {
-        let PsiTables { z, atoms, .. } = tables;
+        let MixtureTables { z, terms } = tables;
         let xi_bar = bar.wants_xi().then_some(bar.xi.as_slice());
-        atoms.psi0_adjoint(bar.psi0, &mut sums.grad.params);
-        atoms.psi1_adjoint(z, (mean, var), &bar.psi1, xi_bar, &mut input, &mut sums.grad);
-        atoms.psi2_adjoint(z, (mean, var), &bar.psi2, &mut psi.joint, &mut input, &mut sums.grad);
+        terms.psi0_adjoint(bar.psi0, &mut grad.kernel.params);
+        terms.psi1_adjoint(z, input, &bar.psi1, xi_bar, &mut grad);
+        terms.psi2_adjoint(z, input, &bar.psi2, &mut grad, scratch);
     }
 }

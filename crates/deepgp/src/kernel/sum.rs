@@ -1,8 +1,8 @@
 //! Sums of laws.
 //!
-//! The expectations of a sum need those of each product of two parts. The parts that are atoms (exponentiated quadratic,
-//! spectral mixture) form one list of `atoms`, the linear parts add up to one linear law with variances
-//! a_q, and between the atoms (superscript A) and the linear law (L)
+//! The expectations of a sum need those of each product of two parts. The parts that are Gaussian times cosine
+//! (exponentiated quadratic, spectral mixture) form one list of terms (`gaussian_cosine`), the linear parts add up to
+//! one linear law with variances a_q, and between these terms (superscript A) and the linear law (L)
 //!
 //! ```text
 //! E kᴬ(h, zᵢ) kᴸ(h, zⱼ) = Σ_q a_q z_jq y_qi,    y_qi = E h_q kᴬ(h, zᵢ) = m_q ψ₁ᵢᴬ + ξᴬ_qi
@@ -10,8 +10,12 @@
 //! ```
 //! If a part has no closed form (Matérn), the whole sum is taken by `quadrature`.
 
-use super::atoms::Slots;
-use super::{InputBar, Kernel, KernelGrad, Law, Psi, PsiSums, PsiTables, linear, quadrature};
+use super::Kernel;
+use super::gaussian_cosine::{GaussianCosines, PairDimension, Places};
+use super::law::{Law, Tables};
+use super::linear::{self, LinearGrad};
+use super::psi::{GaussianInput, KernelGrad, Psi, PsiGrad};
+use super::quadrature::{self, QuadratureScratch, QuadratureTables};
 use crate::error::{Error, Result, expect_size};
 use crate::param::{Block, BlockMut, Parameters};
 use deepgp_numerics::linalg::{Mat, dot, tri};
@@ -22,6 +26,47 @@ use serde::{Deserialize, Serialize};
 pub struct Sum {
     /// At least one; none is itself a sum.
     pub parts: Vec<Kernel>,
+}
+
+/// What the expectations need that depends on Z and the parameters alone.
+#[derive(Debug, Clone)]
+pub enum SumTables {
+    /// Every part has expectations in closed form.
+    Closed(ClosedTables),
+    /// One has not.
+    Quadrature(QuadratureTables),
+}
+
+/// The tables of a sum whose parts all have expectations in closed form.
+#[derive(Debug, Clone, Default)]
+pub struct ClosedTables {
+    z: Mat,
+    terms: GaussianCosines,
+    /// Variances of the linear parts, added up; empty if there are none.
+    slopes: Vec<f64>,
+}
+
+impl Default for SumTables {
+    fn default() -> Self {
+        Self::Closed(ClosedTables::default())
+    }
+}
+
+impl Tables for SumTables {
+    fn z(&self) -> &Mat {
+        match self {
+            Self::Closed(tables) => &tables.z,
+            Self::Quadrature(tables) => tables.z(),
+        }
+    }
+}
+
+/// Working memory of the expectations.
+#[derive(Debug, Clone, Default)]
+pub struct SumScratch {
+    numbers: Vec<f64>,
+    pair: Vec<PairDimension>,
+    quadrature: QuadratureScratch,
 }
 
 impl Sum {
@@ -43,6 +88,29 @@ impl Sum {
             Kernel::Eq(_) | Kernel::Linear(_) | Kernel::SpectralMixture(_) => true,
             Kernel::Matern(_) | Kernel::Sum(_) => false,
         })
+    }
+
+    /// The tables of a sum whose parts all have expectations in closed form.
+    fn prepare_closed(&self, z: &Mat, tables: &mut ClosedTables) {
+        tables.z.clone_from(z);
+        tables.terms.clear();
+        tables.slopes.clear();
+        for (start, part) in self.placed() {
+            match part {
+                Kernel::Eq(eq) => {
+                    let places = Places { lengthscale: start, weight: start + eq.dim_in(), frequency: None };
+                    tables.terms.push(eq.signal_var, &eq.lengthscale, &[], places);
+                }
+                Kernel::SpectralMixture(mixture) => mixture.push_terms(start, &mut tables.terms),
+                Kernel::Linear(linear) => {
+                    tables.slopes.resize(linear.dim_in(), 0.0);
+                    for (total, a) in tables.slopes.iter_mut().zip(&linear.variance) {
+                        *total += a;
+                    }
+                }
+                Kernel::Matern(_) | Kernel::Sum(_) => {}
+            }
+        }
     }
 
     /// Each part with the place where its parameters begin.
@@ -70,6 +138,10 @@ impl Parameters for Sum {
 }
 
 impl Law for Sum {
+    type Tables = SumTables;
+    type Sums = KernelGrad;
+    type Scratch = SumScratch;
+
     fn dim_in(&self) -> usize {
         self.parts.first().map_or(0, Law::dim_in)
     }
@@ -136,51 +208,46 @@ impl Law for Sum {
         }
     }
 
-    fn prepare(&self, z: &Mat, tables: &mut PsiTables) {
-        if !self.is_closed() {
-            return quadrature::prepare(z, tables);
-        }
-        tables.z.clone_from(z);
-        tables.atoms.clear();
-        tables.slopes.clear();
-        for (start, part) in self.placed() {
-            match part {
-                Kernel::Eq(eq) => {
-                    let slots = Slots { lengthscale: start, weight: start + eq.dim_in(), frequency: None };
-                    tables.atoms.push(eq.signal_var, &eq.lengthscale, &[], slots);
-                }
-                Kernel::SpectralMixture(mixture) => mixture.push_atoms(start, &mut tables.atoms),
-                Kernel::Linear(linear) => {
-                    tables.slopes.resize(linear.dim_in(), 0.0);
-                    for (total, a) in tables.slopes.iter_mut().zip(&linear.variance) {
-                        *total += a;
-                    }
-                }
-                Kernel::Matern(_) | Kernel::Sum(_) => {}
+    fn zero_sums(&self, n_inducing: usize) -> KernelGrad {
+        KernelGrad::zeros(n_inducing, self.dim_in(), self.n_params())
+    }
+
+    fn prepare(&self, z: &Mat, tables: &mut SumTables) {
+        match (self.is_closed(), &mut *tables) {
+            (true, SumTables::Closed(tables)) => self.prepare_closed(z, tables),
+            (false, SumTables::Quadrature(tables)) => tables.prepare(z),
+            (is_closed, _) => {
+                *tables = match is_closed {
+                    true => SumTables::default(),
+                    false => SumTables::Quadrature(QuadratureTables::default()),
+                };
+                self.prepare(z, tables);
             }
         }
     }
 
-    fn psi(&self, tables: &PsiTables, mean: &[f64], var: &[f64], psi: &mut Psi) {
-        if !self.is_closed() {
-            return quadrature::psi(self, tables, mean, var, psi);
-        }
-        let PsiTables { z, atoms, slopes, .. } = tables;
-        let (m, dim) = (z.rows(), z.cols());
-        psi.scratch.resize(dim * m, 0.0);
-        psi.psi0 = atoms.psi0();
-        atoms.psi1(z, mean, var, &mut psi.psi1, Some(&mut psi.scratch));
-        atoms.psi2(z, mean, var, &mut psi.joint, &mut psi.psi2);
+    fn psi(&self, tables: &SumTables, input: GaussianInput<'_>, psi: &mut Psi, scratch: &mut SumScratch) {
+        let ClosedTables { z, terms, slopes } = match tables {
+            SumTables::Closed(tables) => tables,
+            SumTables::Quadrature(tables) => {
+                return quadrature::psi(self, tables, input, psi, &mut scratch.quadrature);
+            }
+        };
+        let (m, dim, SumScratch { numbers, pair, .. }) = (z.rows(), z.cols(), scratch);
+        numbers.resize(dim * m, 0.0);
+        psi.psi0 = terms.psi0();
+        terms.psi1(z, input, &mut psi.psi1, Some(numbers));
+        terms.psi2(z, input, &mut psi.psi2, pair);
         if psi.wants_xi() {
-            psi.xi.as_mut_slice().copy_from_slice(&psi.scratch);
+            psi.xi.as_mut_slice().copy_from_slice(numbers);
         }
         if slopes.is_empty() {
             return;
         }
 
         // From ξᴬ to y, and X + Xᵀ into Ψ₂
-        add_mean(mean, &psi.psi1, &mut psi.scratch);
-        let y = &psi.scratch;
+        add_mean(input.mean, &psi.psi1, numbers);
+        let y = &*numbers;
         let mut p = 0;
         for i in 0..m {
             for j in i..m {
@@ -190,41 +257,42 @@ impl Law for Sum {
                 p += 1;
             }
         }
-        linear::add_psi(slopes, z, mean, var, psi);
+        linear::add_psi(slopes, z, input, psi, numbers);
     }
 
     fn psi_adjoint(
         &self,
-        tables: &PsiTables,
-        mean: &[f64],
-        var: &[f64],
-        psi: &mut Psi,
+        tables: &SumTables,
+        input: GaussianInput<'_>,
+        _psi: &mut Psi,
         bar: &Psi,
-        mut input: InputBar<'_>,
-        sums: &mut PsiSums,
+        mut grad: PsiGrad<'_>,
+        scratch: &mut SumScratch,
     ) {
-        let at = (mean, var);
-        if !self.is_closed() {
-            return quadrature::psi_adjoint(self, tables, at, psi, bar, input, sums);
-        }
-        let (PsiTables { z, atoms, slopes, .. }, grad) = (tables, &mut sums.grad);
-        atoms.psi0_adjoint(bar.psi0, &mut grad.params);
-        atoms.psi2_adjoint(z, at, &bar.psi2, &mut psi.joint, &mut input, grad);
+        let ClosedTables { z, terms, slopes } = match tables {
+            SumTables::Closed(tables) => tables,
+            SumTables::Quadrature(tables) => {
+                return quadrature::psi_adjoint(self, tables, input, bar, grad, &mut scratch.quadrature);
+            }
+        };
+        let SumScratch { numbers, pair, .. } = scratch;
+        terms.psi0_adjoint(bar.psi0, &mut grad.kernel.params);
+        terms.psi2_adjoint(z, input, &bar.psi2, &mut grad, pair);
         if slopes.is_empty() {
             let xi_bar = bar.wants_xi().then_some(bar.xi.as_slice());
-            return atoms.psi1_adjoint(z, at, &bar.psi1, xi_bar, &mut input, grad);
+            return terms.psi1_adjoint(z, input, &bar.psi1, xi_bar, &mut grad);
         }
 
         // Scratch: ψ₁ᴬ, y and their adjoints (ψ̄₁ᴬ, ξ̄ᴬ), ∂F/∂a, and two vectors of M.
         let (m, dim) = (z.rows(), z.cols());
-        psi.scratch.resize(2 * (dim + 1) * m + dim + 2 * m, 0.0);
-        let (psi1, rest) = psi.scratch.split_at_mut(m);
+        numbers.resize(2 * (dim + 1) * m + dim + 2 * m, 0.0);
+        let (psi1, rest) = numbers.split_at_mut(m);
         let (y, rest) = rest.split_at_mut(dim * m);
         let (psi1_bar, rest) = rest.split_at_mut(m);
         let (xi_bar, rest) = rest.split_at_mut(dim * m);
         let (slopes_bar, vectors) = rest.split_at_mut(dim);
-        atoms.psi1(z, mean, var, psi1, Some(y));
-        add_mean(mean, psi1, y);
+        terms.psi1(z, input, psi1, Some(y));
+        add_mean(input.mean, psi1, y);
         psi1_bar.copy_from_slice(&bar.psi1);
         xi_bar.fill(0.0);
         if bar.wants_xi() {
@@ -232,26 +300,29 @@ impl Law for Sum {
         }
         slopes_bar.fill(0.0);
 
-        // F = Σ_ij W_ij X_ij with W the symmetric matrix of `tri::gradient_mul`: ȳ_q = W (a_q z_q), and a_q z_q has W y_q.
+        // F = Σ_ij W_ij X_ij with W the symmetric matrix of `tri::gradient_mul`: ȳ_q = W (a_q z_q), and a_q z_q has W
+        // y_q.
         for (q, a) in slopes.iter().enumerate() {
             let (column, product) = vectors.split_at_mut(m);
             for i in 0..m {
                 column[i] = a * z[(i, q)];
             }
             tri::gradient_mul(&bar.psi2, column, product);
-            input.mean[q] += dot(psi1, product);
+            grad.input.mean[q] += dot(psi1, product);
             for i in 0..m {
-                psi1_bar[i] += mean[q] * product[i];
+                psi1_bar[i] += input.mean[q] * product[i];
                 xi_bar[q * m + i] += product[i];
             }
             tri::gradient_mul(&bar.psi2, &y[q * m..(q + 1) * m], product);
             for i in 0..m {
-                grad.z[(i, q)] += a * product[i];
+                grad.kernel.z[(i, q)] += a * product[i];
                 slopes_bar[q] += z[(i, q)] * product[i];
             }
         }
-        atoms.psi1_adjoint(z, at, psi1_bar, Some(xi_bar), &mut input, grad);
-        linear::add_psi_adjoint(slopes, z, at, bar, vectors, &mut input, (&mut grad.z, slopes_bar));
+        terms.psi1_adjoint(z, input, psi1_bar, Some(xi_bar), &mut grad);
+        let PsiGrad { input: input_bar, kernel: grad } = &mut grad;
+        let out = LinearGrad { input: input_bar, z: &mut grad.z, variance: slopes_bar };
+        linear::add_psi_adjoint(slopes, z, input, bar, out, vectors);
         for (start, part) in self.placed() {
             if matches!(part, Kernel::Linear(_)) {
                 for (g, s) in grad.params[start..].iter_mut().zip(slopes_bar.iter()) {

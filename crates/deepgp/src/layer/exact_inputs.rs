@@ -7,7 +7,7 @@
 
 use super::{ExactSums, Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR, Wanted};
 use crate::gauss::{DiagGaussian, FullGaussian};
-use crate::kernel::Law;
+use crate::kernel::{KernelScratch, Law, PointSums};
 use deepgp_numerics::linalg::product::{Left, Part, negative_product, product};
 use deepgp_numerics::linalg::transpose::transpose_into;
 use deepgp_numerics::linalg::{Mat, axpy, column_dots, mix_columns, sum};
@@ -38,6 +38,7 @@ pub struct ExactTape {
     of_t: Mat,
     /// t̄, M × N'.
     t_bar: Mat,
+    kernel_scratch: KernelScratch,
 }
 
 impl ExactTape {
@@ -80,7 +81,7 @@ impl ExactTape {
     /// k and t of the rows of `x`, and room for what depends on the outputs.
     fn see(&mut self, layer: &Layer, inducing: &Inducing, x: &Mat) {
         let (k, t) = (&mut self.k, &mut self.t_rows);
-        layer.kernel.cross_prepared(&inducing.tables, x, k);
+        layer.kernel.cross_prepared(&inducing.tables, x, k, &mut self.kernel_scratch);
         product(t, false, Left::plain(k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
         // Points of zeros fill up the last vector, for the transpose only.
         let (n, m) = (t.rows(), t.cols());
@@ -179,10 +180,11 @@ impl ExactTape {
         let k_bar = &mut self.t_rows;
         let t_bar = Left::transposed(&self.t_bar, full).first(n_rows);
         product(k_bar, false, t_bar, (inducing.chol.l_inv(), Part::Lower), full);
-        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, k_bar, &mut sums.psi);
+        let scratch = &mut self.kernel_scratch;
+        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, k_bar, &mut sums.psi, scratch);
         let k_xx_bar = &mut self.excess;
         k_xx_bar.fill(0.0);
         (0..d_out).for_each(|d| axpy(0.5, weights.row(3 * d + 1), k_xx_bar));
-        layer.kernel.diags_adjoint(x, &k_xx_bar[..n_rows], &mut sums.psi.grad.params);
+        layer.kernel.diags_adjoint(x, &k_xx_bar[..n_rows], &mut sums.psi.grad_mut().params);
     }
 }

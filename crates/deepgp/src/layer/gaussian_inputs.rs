@@ -8,8 +8,8 @@
 
 use super::{BLOCK, GaussianSums, Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR};
 use crate::gauss::DiagGaussian;
-use crate::kernel::group::{Group, Products, group_size};
-
+use crate::kernel::group::{Group, group_size};
+use crate::kernel::products::{GroupBar, GroupGrad, GroupInput, GroupShape, Products, Weights};
 use deepgp_numerics::linalg::product::{Left, Part, product};
 use deepgp_numerics::linalg::{Mat, add_rows};
 
@@ -58,10 +58,11 @@ impl GaussianTape {
         let (m, d_in, d_out) = (layer.n_inducing(), layer.dim_in(), layer.dim_out);
         let want_xi = layer.mean.weights().is_some();
         let outputs = || DiagGaussian::zeros(capacity, d_out);
+        let shape = GroupShape { capacity, n_inducing: m, dim_in: d_in, dim_out: d_out, want_xi, want_adjoint };
         Self {
             n: 0,
             want_adjoint,
-            group: Group::new(&layer.kernel, capacity, m, d_out, (want_xi, want_adjoint)),
+            group: Group::new(&layer.kernel, shape),
             products: Products::zeros(capacity, d_in, d_out, want_xi),
             psi0: vec![0.0; capacity],
             psi0_bar: vec![0.0; capacity],
@@ -89,8 +90,9 @@ impl GaussianTape {
             *self = Self::with(layer, self.out.n_points(), self.want_adjoint);
         }
         self.n = n;
-        let weights = (&projection.a, &projection.b[..]);
-        self.group.forward(&layer.kernel, &inducing.tables, weights, (&input.mean, &input.var, n), &mut self.products);
+        let weights = Weights { a: &projection.a, b: &projection.b };
+        let points = GroupInput { mean: &input.mean, var: &input.var, n };
+        self.group.forward(&layer.kernel, &inducing.tables, weights, points, &mut self.products);
         self.group.psi0(&layer.kernel, &mut self.psi0[..n]);
         self.moments(layer, input);
     }
@@ -176,17 +178,21 @@ impl GaussianTape {
                 }
             }
         }
-        let first = self.g[0].rows();
+        let first_row = self.g[0].rows();
         self.g.iter_mut().for_each(|g| g.extend_rows(n, layer.n_inducing()));
         self.group.backward(
             &layer.kernel,
             &inducing.tables,
-            (&projection.a, &projection.b),
-            (&input.mean, &input.var, n),
-            (&self.psi0_bar[..n], &self.bar),
-            (&mut input_bar.mean, &mut input_bar.var),
-            &mut sums.psi,
-            (&mut self.g, first),
+            Weights { a: &projection.a, b: &projection.b },
+            GroupInput { mean: &input.mean, var: &input.var, n },
+            GroupBar { psi0: &self.psi0_bar[..n], products: &self.bar },
+            GroupGrad {
+                mean: &mut input_bar.mean,
+                var: &mut input_bar.var,
+                sums: &mut sums.psi,
+                a: &mut self.g,
+                first_row,
+            },
         );
     }
 

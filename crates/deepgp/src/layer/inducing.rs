@@ -6,7 +6,7 @@
 
 use super::{Inputs, Layer, LayerGrad, LayerSums};
 use crate::error::Result;
-use crate::kernel::{KernelGrad, Law, PsiSums, PsiTables};
+use crate::kernel::{KernelGrad, KernelScratch, KernelSums, KernelTables, Law};
 use deepgp_numerics::linalg::transpose::transpose_lower_into;
 use deepgp_numerics::linalg::{Cholesky, Jitter, Mat};
 
@@ -22,7 +22,7 @@ pub struct Inducing {
     /// L⁻ᵀ.
     pub l_inv_t: Mat,
     /// Tables of the kernel's expectations.
-    pub tables: PsiTables,
+    pub tables: KernelTables,
 }
 
 /// Working matrices of [`Inducing::adjoint`].
@@ -30,6 +30,7 @@ pub struct Inducing {
 pub struct InducingScratch {
     half: Mat,
     kzz_bar: Mat,
+    kernel: KernelScratch,
 }
 
 impl Inducing {
@@ -79,12 +80,13 @@ impl Inducing {
         &self,
         layer: &Layer,
         phi: &mut Mat,
-        sums: &PsiSums,
+        sums: &KernelSums,
         scratch: &mut InducingScratch,
         grad: &mut KernelGrad,
     ) {
-        layer.kernel.finish(&self.tables, sums, grad);
+        layer.kernel.finish(&self.tables, sums, grad, &mut scratch.kernel);
         self.chol.adjoint_whitened(phi, &mut scratch.half, &mut scratch.kzz_bar);
-        layer.kernel.gram_adjoint(&self.tables, &self.kzz, &mut scratch.kzz_bar, grad);
+        let InducingScratch { kzz_bar, kernel, .. } = scratch;
+        layer.kernel.gram_adjoint(&self.tables, &self.kzz, kzz_bar, grad, kernel);
     }
 }

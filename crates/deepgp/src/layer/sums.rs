@@ -1,7 +1,7 @@
 //! Sums over points that a layer's adjoint and its site updates need: all that a block of points leaves behind.
 
 use super::{Inputs, Layer, Wanted};
-use crate::kernel::{KernelGrad, PsiSums};
+use crate::kernel::{KernelGrad, KernelSums, Law, PointSums};
 use crate::param::Parameters;
 use deepgp_numerics::linalg::{Mat, add_scaled_lower};
 
@@ -40,7 +40,7 @@ pub struct LayerSums {
     /// Whether the M × M sums have no meaning yet: the first block sets them, which spares clearing them.
     pub fresh: bool,
     /// What the kernel's adjoint gathers.
-    pub psi: PsiSums,
+    pub psi: KernelSums,
     /// Σ b over points and outputs.
     pub noise_var: f64,
     /// How many output variances were held at the floor.
@@ -129,18 +129,16 @@ impl LayerSums {
     pub fn zeros(layer: &Layer, inputs: Inputs) -> Self {
         let (m, d_out) = (layer.n_inducing(), layer.dim_out);
         let squares = || vec![Mat::zeros(m, m); d_out];
-        let (rows, second, psi) = match inputs {
+        let (rows, second) = match inputs {
             Inputs::Exact => (
                 2 * d_out,
                 Second::Exact(ExactSums { outer: squares(), wanted: Wanted::Sites, cross: Mat::zeros(m, m) }),
-                PsiSums::without_pairs(m, layer.dim_in(), layer.kernel.n_params()),
             ),
-            Inputs::Gaussian => (
-                d_out,
-                Second::Gaussian(GaussianSums { outer: squares(), whitened: false, c: squares() }),
-                PsiSums::zeros(m, layer.dim_in(), layer.kernel.n_params()),
-            ),
+            Inputs::Gaussian => {
+                (d_out, Second::Gaussian(GaussianSums { outer: squares(), whitened: false, c: squares() }))
+            }
         };
+        let psi = layer.kernel.zero_sums(m);
         Self { a: Mat::zeros(rows, m), second, fresh: true, psi, noise_var: 0.0, floored: 0 }
     }
 

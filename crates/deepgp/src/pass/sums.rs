@@ -2,7 +2,7 @@
 
 use super::Pass;
 use crate::error::{Result, expect_size};
-use crate::kernel::{KernelGrad, Law};
+use crate::kernel::{KernelGrad, KernelScratch, Law, PointSums};
 use crate::layer::{Inputs, LayerSums, Second};
 use crate::network::DeepGp;
 use crate::param::Parameters;
@@ -99,7 +99,7 @@ impl Sums {
     /// ```
     pub fn flatten(&self, pass: &Pass<'_>, flat: &mut Vec<f64>) {
         flat.clear();
-        let stack = &pass.stack;
+        let (stack, mut scratch) = (&pass.stack, KernelScratch::default());
         for ((layer, inducing), sums) in stack.network.layers().iter().zip(stack.inducing).zip(&self.layers) {
             flat.extend_from_slice(sums.a.as_slice());
             let squares: Vec<&Mat> = match &sums.second {
@@ -114,7 +114,7 @@ impl Sums {
                 }
             }
             let mut grad = KernelGrad::zeros(layer.n_inducing(), layer.dim_in(), layer.kernel.n_params());
-            layer.kernel.finish(&inducing.tables, &sums.psi, &mut grad);
+            layer.kernel.finish(&inducing.tables, &sums.psi, &mut grad, &mut scratch);
             flat.extend_from_slice(grad.z.as_slice());
             flat.extend_from_slice(&grad.params);
             flat.extend([sums.noise_var, sums.floored as f64]);
@@ -149,8 +149,9 @@ impl Sums {
             for square in squares {
                 (0..square.rows()).for_each(|i| take(&mut rest, &mut square.row_mut(i)[..=i]));
             }
-            take(&mut rest, sums.psi.grad.z.as_mut_slice());
-            take(&mut rest, &mut sums.psi.grad.params);
+            let grad = sums.psi.grad_mut();
+            take(&mut rest, grad.z.as_mut_slice());
+            take(&mut rest, &mut grad.params);
             let mut numbers = [0.0; 2];
             take(&mut rest, &mut numbers);
             (sums.noise_var, sums.floored) = (numbers[0], numbers[1] as usize);

@@ -1,6 +1,8 @@
 //! Small networks, factors and data for tests, all drawn from a seed.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub mod kernels;
+
 use deepgp::gauss::Factor;
 use deepgp::infer::{Engine, Inference, InferenceSettings, Site};
 use deepgp::kernel::{Eq, Kernel};

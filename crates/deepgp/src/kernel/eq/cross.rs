@@ -1,86 +1,74 @@
-//! The exponentiated quadratic law at known inputs, which are Gaussian ones without variance.
+//! k(X, Z) of the exponentiated quadratic law at known inputs: vector code.
 
 use super::distances::NEAR;
-use crate::kernel::{Eq, Law, PsiTables, row_len};
+use super::parameters::Eq;
+use super::tables::EqTables;
+use crate::kernel::padded::row_len;
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::simd::{Job, Lanes, PAD, run};
-use std::cell::Cell;
-use std::f64::consts::LOG2_E;
 use std::ops::Range;
 
 /// Points in registers together, and vectors of inducing inputs.
-const QUAD: usize = 4;
+const POINTS: usize = 4;
 const VECTORS: usize = 4;
-/// Exponents that stay in the first-level cache until all are there.
-const STRIP: usize = 4096;
+/// Exponents that stay in the first-level cache until all of them are there.
+const CACHED: usize = 4096;
 
-thread_local! {
-    static ROOM: Cell<Room> = const { Cell::new(Room { scale: Vec::new(), origin: Vec::new(), quad: Vec::new() }) };
-}
-
-/// Memory that is kept between calls. All have room for whole vectors, with zeros where there are no dimensions any more.
-#[derive(Default)]
-struct Room {
-    /// √(log₂e)/(2ℓ) of every dimension, and the first inducing input.
-    scale: Vec<f64>,
-    origin: Vec<f64>,
-    /// p of a quad of points.
-    quad: Vec<f64>,
-}
-
-/// k(x_n, z_i) = 2^(log₂ s² − 2 Σ_q (p_iq − p_nq)²) into the rows of `k` (N × M), p = √(log₂e)/(2ℓ) times what is seen from the first
-/// inducing input: its scaled tables.
-pub(super) fn known(law: &Eq, tables: &PsiTables, x: &Mat, k: &mut Mat) {
-    let (m, dim, row) = (tables.z.rows(), law.dim_in(), row_len(tables.z.rows()));
+/// k(x_n, z_i) = 2^(log₂ s² − 2 Σ_q (p_iq − p_nq)²) into the rows of `k` (N × M), p = √(log₂e)/(2ℓ) times the input
+/// relative to the first inducing input. `placed` is working memory.
+pub(super) fn cross(law: &Eq, tables: &EqTables, x: &Mat, k: &mut Mat, placed: &mut Vec<f64>) {
+    let (m, dim, row) = (tables.z.rows(), law.lengthscale.len(), row_len(tables.z.rows()));
     assert_eq!(tables.scaled.len(), (dim + 1) * row, "the tables belong to this law");
     assert!((k.rows(), k.cols()) == (x.rows(), m), "a row for every point");
     assert_eq!((x.cols(), tables.z.cols()), (dim, dim), "inputs have as many columns as there are lengthscales");
-    let mut room = ROOM.take();
-    let Room { scale, origin, quad } = &mut room;
-    [&mut *scale, &mut *origin].into_iter().for_each(Vec::clear);
-    scale.extend(law.lengthscale.iter().map(|l| 0.5 * LOG2_E.sqrt() / l));
-    origin.extend_from_slice(tables.z.row(0));
-    [scale, origin].into_iter().for_each(|numbers| numbers.resize(row_len(dim), 0.0));
-    quad.resize(QUAD * row_len(dim), 0.0);
-    let job = Known {
+    assert_eq!((tables.scale.len(), tables.origin.len()), (row_len(dim), row_len(dim)), "whole vectors");
+    placed.resize(POINTS * row_len(dim), 0.0);
+    let job = Cross {
         x,
         centres: tables.scaled.as_ptr(),
         near: tables.near,
         m,
         base: law.signal_var.log2(),
-        room: &mut room,
+        scale: &tables.scale,
+        origin: &tables.origin,
+        placed,
         out: k.as_mut_slice().as_mut_ptr(),
     };
-    // SAFETY: rows of centres have room past their ends, and there are as many rows of M numbers as points.
+    // SAFETY: rows of centres have space past their ends, and there are as many rows of M numbers as points.
     unsafe { run(job) };
-    ROOM.set(room);
 }
 
-/// `out = 2^(base − 2 Σ_q (c_q − p_q)²)` for every centre c and point x, p = scale (x − origin): a row of M numbers a point.
-struct Known<'a> {
+/// `out = 2^(base − 2 Σ_q (c_q − p_q)²)` for every centre c and point x, p = scale (x − origin): a row of M numbers a
+/// point.
+struct Cross<'a> {
     x: &'a Mat,
     /// D rows of [`row_len`], then one of −|c|²/2; and whether all centres are near the origin.
     centres: *const f64,
     near: bool,
     m: usize,
     base: f64,
-    room: &'a mut Room,
+    /// Numbers of every dimension, then zeros that fill up a vector.
+    scale: &'a [f64],
+    origin: &'a [f64],
+    /// p of some points, rows of [`row_len`].
+    placed: &'a mut [f64],
     out: *mut f64,
 }
 
-impl Known<'_> {
+impl Cross<'_> {
     /// p of the G points from point `n` on, and |p|² of each.
     #[inline(always)]
-    unsafe fn place<L: Lanes, const G: usize>(&mut self, n: usize) -> [f64; QUAD] {
-        let (dim, Room { scale, origin, quad, .. }) = (self.x.cols(), &mut *self.room);
+    unsafe fn place<L: Lanes, const G: usize>(&mut self, n: usize) -> [f64; POINTS] {
+        let Self { x, scale, origin, placed, .. } = self;
+        let dim = x.cols();
         // SAFETY: passed on to the caller.
         unsafe {
-            let (x, mut squares) = (self.x.as_slice().as_ptr().add(n * dim), [L::splat(0.0); QUAD]);
+            let (x, mut squares) = (x.as_slice().as_ptr().add(n * dim), [L::splat(0.0); POINTS]);
             for q in (0..dim).step_by(L::N) {
                 let (scale, origin) = (L::load(scale.as_ptr().add(q)), L::load(origin.as_ptr().add(q)));
                 for (g, square) in squares.iter_mut().enumerate().take(G) {
                     let p = L::mul(scale, L::sub(L::load_some(x.add(g * dim + q), dim - q), origin));
-                    L::store(quad.as_mut_ptr().add(g * row_len(dim) + q), p);
+                    L::store(placed.as_mut_ptr().add(g * row_len(dim) + q), p);
                     *square = L::mul_add(p, p, *square);
                 }
             }
@@ -88,29 +76,29 @@ impl Known<'_> {
         }
     }
 
-    /// A point. What becomes of it must not depend on others, so it is its own square that decides.
+    /// One point. Its values must not depend on other points, so only its own square decides between the forms.
     #[inline(always)]
     unsafe fn point<L: Lanes>(&mut self, n: usize) {
         // SAFETY: passed on to the caller.
         unsafe {
             match self.place::<L, 1>(n) {
-                square if self.near && square[0] <= NEAR => self.sweep::<L, 1, true>(n, square),
-                square => self.sweep::<L, 1, false>(n, square),
+                square if self.near && square[0] <= NEAR => self.exponents::<L, 1, true>(n, square),
+                square => self.exponents::<L, 1, false>(n, square),
             }
         }
     }
 
-    /// The four points from point `n` on, together if all of them are near the origin or none is.
+    /// The four points from point `n` on, together if all of them are near the origin or none of them is.
     #[inline(always)]
-    unsafe fn quad<L: Lanes>(&mut self, n: usize) {
+    unsafe fn four_points<L: Lanes>(&mut self, n: usize) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let squares = self.place::<L, QUAD>(n);
+            let squares = self.place::<L, POINTS>(n);
             match squares.iter().filter(|square| self.near && **square <= NEAR).count() {
-                QUAD => self.sweep::<L, QUAD, true>(n, squares),
-                0 => self.sweep::<L, QUAD, false>(n, squares),
+                POINTS => self.exponents::<L, POINTS, true>(n, squares),
+                0 => self.exponents::<L, POINTS, false>(n, squares),
                 _ => {
-                    for n in n..n + QUAD {
+                    for n in n..n + POINTS {
                         self.point::<L>(n);
                     }
                 }
@@ -118,9 +106,9 @@ impl Known<'_> {
         }
     }
 
-    /// The exponents of G points from point `n` on, which are in place.
+    /// The exponents of G points from point `n` on, whose p are in `placed`.
     #[inline(always)]
-    unsafe fn sweep<L: Lanes, const G: usize, const CLOSE: bool>(&self, n: usize, squares: [f64; QUAD]) {
+    unsafe fn exponents<L: Lanes, const G: usize, const CLOSE: bool>(&self, n: usize, squares: [f64; POINTS]) {
         for i in (0..self.m).step_by(VECTORS * L::N) {
             // SAFETY: passed on to the caller.
             unsafe {
@@ -140,9 +128,9 @@ impl Known<'_> {
         &self,
         n: usize,
         i: usize,
-        squares: [f64; QUAD],
+        squares: [f64; POINTS],
     ) {
-        const { assert!(L::N <= PAD && G <= QUAD) };
+        const { assert!(L::N <= PAD && G <= POINTS) };
         let (row, dim) = (row_len(self.m), self.x.cols());
         // SAFETY: passed on to the caller.
         unsafe {
@@ -153,12 +141,12 @@ impl Known<'_> {
                     (0..G).for_each(|g| sums[g][c] = half);
                 }
             }
-            let quad = self.room.quad.as_ptr();
+            let placed = self.placed.as_ptr();
             for q in 0..dim {
                 let mut centre = [L::splat(0.0); C];
                 (0..C).for_each(|c| centre[c] = L::load(centres.add(c * L::N)));
                 for (g, sums) in sums.iter_mut().enumerate() {
-                    let p = L::splat(*quad.add(g * row_len(dim) + q));
+                    let p = L::splat(*placed.add(g * row_len(dim) + q));
                     for (sum, centre) in sums.iter_mut().zip(centre) {
                         *sum = if CLOSE {
                             L::mul_add(p, centre, *sum)
@@ -181,7 +169,7 @@ impl Known<'_> {
         }
     }
 
-    /// Powers of two of the exponents of some points, whose rows stand one after the other.
+    /// Powers of two of the exponents of some points, whose rows follow each other.
     #[inline(always)]
     unsafe fn exponentials<L: Lanes>(&self, points: Range<usize>) {
         let end = points.end * self.m;
@@ -195,22 +183,22 @@ impl Known<'_> {
     }
 }
 
-impl Job for Known<'_> {
+impl Job for Cross<'_> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
         let points = self.x.rows();
-        let strip = (STRIP / self.m).max(1).next_multiple_of(QUAD);
-        for first in (0..points).step_by(strip) {
-            let (mut begin, end) = (first, points.min(first + strip));
+        let some_rows = (CACHED / self.m).max(1).next_multiple_of(POINTS);
+        for first in (0..points).step_by(some_rows) {
+            let (mut begin, end) = (first, points.min(first + some_rows));
             // SAFETY: passed on to the caller.
             unsafe {
                 // Loops, not closures, which would be compiled without vectors.
-                if let Some(last) = points.checked_sub(QUAD) {
+                if let Some(last) = points.checked_sub(POINTS) {
                     // The last four are those that end with the last point, some of them for a second time.
-                    for n in (first..end).step_by(QUAD) {
-                        self.quad::<L>(n.min(last));
+                    for n in (first..end).step_by(POINTS) {
+                        self.four_points::<L>(n.min(last));
                     }
                     begin = first.min(last);
                 } else {
@@ -227,12 +215,14 @@ impl Job for Known<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::eq::scratch::EqScratch;
+    use crate::kernel::law::Law;
     use deepgp_numerics::simd::forced::on_each;
 
-    /// Near points, far ones, both in one quad, fewer than four, and centres that are far: values are those of the law, and a row alone
-    /// has the bits that it has among others.
+    /// Near points, far ones, both among four, fewer than four, and centres that are far: values are those of the law,
+    /// and a row alone has the bits that it has among others.
     #[test]
-    fn values_are_those_of_the_law_in_any_company() {
+    fn values_are_those_of_the_law_beside_any_others() {
         let law = Eq { lengthscale: vec![0.7, 1.3, 2.1], signal_var: 1.7 };
         let number = |i: usize, q: usize, width: f64| width * (1.3 * i as f64 + 2.9 * q as f64).sin();
         on_each(|isa| {
@@ -244,13 +234,14 @@ mod tests {
                 (7, 33, 0.5, 9.0),
                 (9, 1300, 3.0, 1.0),
             ] {
-                // Every seventh point stands still further off.
+                // Every seventh point is still farther away.
                 let x = Mat::from_fn(points, 3, |n, q| number(n, q, if n % 7 == 5 { 20.0 } else { of_x }));
                 let z = Mat::from_fn(m, 3, |i, q| number(i + 100, q, of_z));
-                let (mut tables, mut k, mut alone) = (PsiTables::default(), Mat::default(), Mat::default());
+                let mut scratch = EqScratch::default();
+                let (mut tables, mut k, mut alone) = (EqTables::default(), Mat::default(), Mat::default());
                 law.prepare_known(&z, &mut tables);
                 assert_eq!(tables.near, of_z < 2.0, "both forms are to be met");
-                law.cross_prepared(&tables, &x, &mut k);
+                law.cross_prepared(&tables, &x, &mut k, &mut scratch);
                 for n in 0..points {
                     for i in 0..m {
                         let square = |q: usize| ((x[(n, q)] - z[(i, q)]) / law.lengthscale[q]).powi(2);
@@ -262,7 +253,7 @@ mod tests {
                             "{isa:?} {points} × {m} at ({n}, {i}): {error}"
                         );
                     }
-                    law.cross_prepared(&tables, &Mat::from_fn(1, 3, |_, q| x[(n, q)]), &mut alone);
+                    law.cross_prepared(&tables, &Mat::from_fn(1, 3, |_, q| x[(n, q)]), &mut alone, &mut scratch);
                     assert_eq!(alone.row(0), k.row(n), "{isa:?} {points} × {m}, point {n}");
                 }
             }

@@ -1,38 +1,40 @@
-//! How points stand side by side in vectors, and the order in which their pairs of inducing inputs are visited.
+//! The layout of points in the lanes of vectors, and the order of their pairs of inducing inputs.
 //!
-//! A vector holds G points with S rows i of pairs (i, j) each, lane g · S + s; where there are points enough for whole vectors,
-//! S is 1. So what belongs to a point never has to be added up over lanes, and rows of a triangle have no tails.
+//! A vector holds G points with S rows i of pairs (i, j) each: lane g · S + s has row s of point g. Where there are
+//! enough points for whole vectors, S is 1. So sums over the pairs of a point need no sums over lanes, and the rows of
+//! a triangle have no tails.
 
-use crate::kernel::row_len;
+use crate::kernel::padded::row_len;
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::simd::{Job, Lanes, PAD};
 use std::ops::Range;
 
-/// Rows of vectors that are taken together.
+/// Rows of vectors that are processed together.
 pub(super) const ROWS: usize = 4;
 
-/// The order in which the pairs i ≤ j of M inducing inputs are visited: by blocks of [`ROWS`] · S rows i, in each block column by
+/// The order of the pairs i ≤ j of M inducing inputs: by blocks of [`ROWS`] · S rows i, in each block column by
 /// column j, first those at the diagonal, which have fewer rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Walk {
+pub(super) struct PairLayout {
     pub m: usize,
     /// S, rows of a point in a vector: a power of two.
     pub s: usize,
 }
 
-impl Walk {
+impl PairLayout {
     /// Vectors of a table with a number for every row of pairs.
     pub fn rows(self) -> usize {
         self.in_vectors(self.m + self.s - 1)
     }
 
-    /// `rows`/S, rounded down; the processor is slow at divisions by numbers that the compiler does not know.
+    /// `rows`/S, rounded down; a shift, since the processor is slow at divisions by numbers that the compiler does not
+    /// know.
     pub fn in_vectors(self, rows: usize) -> usize {
         rows >> self.s.trailing_zeros()
     }
 
-    /// The rows of pairs in strips of whole blocks, none of which has more vectors than this but where a block has.
-    pub fn strips(self, vectors: usize) -> impl Iterator<Item = Range<usize>> {
+    /// The rows of pairs in ranges of whole blocks, none of which has more vectors than this unless a single block has.
+    pub fn row_ranges(self, vectors: usize) -> impl Iterator<Item = Range<usize>> {
         let (Self { m, s }, mut first) = (self, 0);
         std::iter::from_fn(move || {
             let start = first;
@@ -44,7 +46,7 @@ impl Walk {
         })
     }
 
-    /// Vectors of a whole triangle.
+    /// Vectors of the whole triangle.
     pub fn vectors(self) -> usize {
         let (Self { m, s }, height) = (self, ROWS * self.s);
         let of_block = |first: usize| {
@@ -58,12 +60,12 @@ impl Walk {
 
 /// A table with a number for each pair: a symmetric matrix with rows of [`row_len`], zero beyond M.
 #[derive(Clone, Copy)]
-pub(super) struct Square {
+pub(super) struct PairTable {
     at: *const f64,
     stride: usize,
 }
 
-impl Square {
+impl PairTable {
     pub fn new(numbers: &[f64], m: usize) -> Self {
         Self { at: numbers.as_ptr(), stride: row_len(m) }
     }
@@ -82,14 +84,15 @@ impl Square {
     }
 }
 
-/// A number a point for every inducing input, as vectors: `columns` by j, and `rows` by rows of pairs; the same where S = 1.
+/// Tables of the numbers that a point has for every inducing input, as vectors: `columns` has one for each column j of
+/// the pairs, `rows` one for each S rows. They are the same where S = 1.
 #[derive(Clone, Copy)]
-pub(super) struct Numbers {
+pub(super) struct VectorTables {
     pub columns: *mut f64,
     pub rows: *mut f64,
 }
 
-impl Numbers {
+impl VectorTables {
     /// Table number `t`, and those after it.
     #[inline(always)]
     pub unsafe fn table<L: Lanes>(self, t: usize, columns: usize, rows: usize) -> Self {
@@ -98,10 +101,10 @@ impl Numbers {
     }
 }
 
-/// Runs a job's body for the S of a walk.
-macro_rules! for_rows {
-    ($walk:expr, $self:ident.$body:ident::<$lanes:ident>) => {
-        match $walk.s {
+/// Runs a job's body for the S of a layout.
+macro_rules! with_rows_per_point {
+    ($layout:expr, $self:ident.$body:ident::<$lanes:ident>) => {
+        match $layout.s {
             1 => $self.$body::<$lanes, 1>(),
             2 => $self.$body::<$lanes, 2>(),
             s if s == 8 && const { $lanes::N == 8 } => $self.$body::<$lanes, 8>(),
@@ -110,15 +113,15 @@ macro_rules! for_rows {
     };
 }
 
-pub(super) use for_rows;
+pub(super) use with_rows_per_point;
 
 /// A vector of equal lanes for each of some numbers.
-pub(super) struct Spread<'a> {
+pub(super) struct Broadcast<'a> {
     pub from: &'a [f64],
     pub to: *mut f64,
 }
 
-impl Job for Spread<'_> {
+impl Job for Broadcast<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -130,8 +133,8 @@ impl Job for Spread<'_> {
     }
 }
 
-/// Sums over inducing inputs i are taken by classes i mod N, so that they do not depend on how many rows a point has in a vector: for
-/// each sum N/S vectors, row r of vectors belonging to number r mod N/S.
+/// Adds to a sum over inducing inputs i, which is kept in classes i mod N, so that it does not depend on S: each sum
+/// has N/S vectors, and row r of vectors is added to number r mod N/S.
 #[inline(always)]
 pub(super) unsafe fn add_to_class<L: Lanes>(sums: *mut f64, row: usize, s: usize, term: L::V) {
     // SAFETY: passed on to the caller.
@@ -142,13 +145,13 @@ pub(super) unsafe fn add_to_class<L: Lanes>(sums: *mut f64, row: usize, s: usize
     }
 }
 
-/// What [`add_to_class`] has summed, class by class in order: a number a point.
-pub(super) struct Classes<'a> {
+/// The totals of what [`add_to_class`] summed, class by class in order: a number a point.
+pub(super) struct ClassTotals<'a> {
     pub sums: &'a [f64],
     pub s: usize,
 }
 
-impl Job for Classes<'_> {
+impl Job for ClassTotals<'_> {
     type Output = [f64; PAD];
 
     #[inline(always)]
@@ -202,9 +205,9 @@ impl Job for HalfSum<'_> {
 }
 
 /// The length of a vector.
-pub(super) struct Length;
+pub(super) struct VectorLength;
 
-impl Job for Length {
+impl Job for VectorLength {
     type Output = usize;
 
     #[inline(always)]

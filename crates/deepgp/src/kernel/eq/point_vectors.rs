@@ -1,22 +1,23 @@
-//! Points that share vectors: how many, their widths lane by lane, and what their sums mean.
+//! Points side by side in the lanes of a vector: how many, their widths, and their gradients from sums over inducing
+//! inputs.
 
-use super::walk::Walk;
-use crate::kernel::Eq;
+use super::pair_layout::PairLayout;
+use super::parameters::Eq;
 use deepgp_numerics::linalg::{Mat, tri};
 use deepgp_numerics::simd::{Job, Lanes, MIN_POWER, PAD, SMALL_POWERS};
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// Bytes of Ψ₂ that the points of a vector may have: three quarters of a second-level cache of today.
-const PACK_BYTES: usize = 3 << 19;
-/// Bytes of Ψ₂ that a group of several vectors may have, and most points in it: less than the cache would hold, since a step's
-/// matrices are there too.
+const VECTOR_BYTES: usize = 3 << 19;
+/// Bytes of Ψ₂ that a group of several vectors may have, and most points in it: less than the cache would hold, since a
+/// step's matrices are there too.
 const GROUP_BYTES: usize = 1 << 18;
 const MOST_POINTS: usize = 16;
 
 /// Points in a vector for M inducing inputs: as many as it has lanes, unless their Ψ₂ is too large.
 pub(super) fn points_in_a_vector(m: usize, lanes: usize) -> usize {
     let mut points = lanes;
-    while points > 1 && points * 8 * tri::packed_len(m) > PACK_BYTES {
+    while points > 1 && points * 8 * tri::packed_len(m) > VECTOR_BYTES {
         points /= 2;
     }
     points
@@ -28,7 +29,7 @@ pub fn group_size(m: usize) -> usize {
     (GROUP_BYTES / (8 * tri::packed_len(m)) / points * points).clamp(points, MOST_POINTS)
 }
 
-/// What ψ₁ and Ψ₂ of the points in a vector depend on in one dimension: a number a lane.
+/// The widths of ψ₁ and Ψ₂ of the points in a vector in one dimension, and numbers made of them: a number a lane.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Width {
     pub mean: [f64; PAD],
@@ -42,89 +43,92 @@ pub(super) struct Width {
     pub inverse_c: [f64; PAD],
     /// √(log₂e/(2c)).
     pub kappa_c: [f64; PAD],
-    /// C of `powers.rs`, 2vκ²/ℓ².
+    /// C of `psi2_by_products.rs`, 2vκ²/ℓ².
     pub of_offset: [f64; PAD],
     /// v/c.
     pub ratio: [f64; PAD],
 }
 
-/// Points that share vectors.
+/// Points side by side in the lanes of a vector.
 #[derive(Debug, Clone)]
-pub(super) struct Pack {
+pub(super) struct PointVector {
     /// The first of them.
     pub first: usize,
-    /// How many there are; a vector may have room for more, which are copies of the last.
+    /// How many there are; a vector may have lanes for more, which repeat the last point.
     pub points: usize,
-    pub walk: Walk,
+    pub layout: PairLayout,
     /// Vectors of Ψ₂.
-    pub vectors: usize,
+    pub psi2_vectors: usize,
     /// A number a lane for each dimension.
     pub widths: Vec<Width>,
     /// s² Π_q √(ℓ_q²/c_q) and Π_q √(ℓ_q²/e_q), the factors of ψ₁ and Ψ₂.
     pub peak1: [f64; PAD],
     pub peak2: [f64; PAD],
-    /// How Ψ₂ is made.
-    pub exponents: Exponents,
+    /// How Ψ₂ is computed.
+    pub form: Psi2Form,
 }
 
-/// The dearest polynomial of [`SMALL_POWERS`].
-const LAST_POWERS: usize = SMALL_POWERS.len() - 1;
+/// The longest polynomial of [`SMALL_POWERS`].
+const LONGEST: usize = SMALL_POWERS.len() - 1;
 
-/// How Ψ₂ of a pack is made.
+/// How Ψ₂ of a vector of points is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Exponents {
-    /// Of exponents T_ij + γ_i + γ_j − Σ_q w_iq w_jq, with a look at what vanishes.
+pub(super) enum Psi2Form {
+    /// As exponentials of T_ij + γ_i + γ_j − Σ_q w_iq w_jq, checking for those that vanish.
     Guarded,
-    /// The same where nothing does.
+    /// The same where none vanishes.
     Inside,
-    /// Of powers, as `powers.rs` says, the small one by this polynomial of [`SMALL_POWERS`].
-    Powers(usize),
+    /// As products of three powers of two (`psi2_by_products.rs`), the small one by this polynomial of
+    /// [`SMALL_POWERS`].
+    ByProducts(usize),
 }
 
-impl Exponents {
-    /// The same where no y of a pack is beyond `largest`: powers by the cheapest polynomial that serves.
+impl Psi2Form {
+    /// The same where no y of the points is beyond `largest`: products by the shortest polynomial that suffices.
     pub fn within(self, largest: f64) -> Self {
         match self {
-            Exponents::Powers(_) => {
-                Exponents::Powers(SMALL_POWERS.iter().position(|p| largest <= p.largest).unwrap_or(LAST_POWERS))
+            Psi2Form::ByProducts(_) => {
+                Psi2Form::ByProducts(SMALL_POWERS.iter().position(|p| largest <= p.largest).unwrap_or(LONGEST))
             }
-            Exponents::Guarded | Exponents::Inside => self,
+            Psi2Form::Guarded | Psi2Form::Inside => self,
         }
     }
 }
 
-/// Widths and factors of the points of a pack, lane by lane.
+/// Computes widths and factors of the points of a vector, lane by lane.
 ///
 /// With inducing inputs from z⁻ to z⁺ no exponent of Ψ₂ is below
 ///
 /// ```text
 /// 2 log₂ s² − Σ_q ((z⁺_q − z⁻_q)²/(4ℓ_q²)) log₂e − 2 Σ_q (κ_q max(z⁺_q − m_q, m_q − z⁻_q))²
 /// ```
-/// and none of the y of `powers.rs` is beyond Σ_q ¼ C_q (z⁺_q − z⁻_q)². Rounding tells powers from exponents, and it is all points of a pack
-/// that decide which it is: whoever wants the same bits for a point in any company must not allow powers. A job, as [`Resolve`] is.
-pub(super) struct Shape<'a> {
+/// and none of the y of `psi2_by_products.rs` is beyond Σ_q ¼ C_q (z⁺_q − z⁻_q)². The two forms round differently, and
+/// all points of a vector together decide between them: if a point must have the same bits beside any other points,
+/// products must not be allowed. A job, for the reason given at [`InputGradient`].
+pub(super) struct ComputeWidths<'a> {
     pub law: &'a Eq,
     /// log₂ s².
     pub log_signal: f64,
     /// z⁻ and z⁺ in every dimension.
     pub ends: &'a [[f64; 2]],
-    pub pack: &'a mut Pack,
+    pub vector: &'a mut PointVector,
     /// Means and variances of the group's points.
-    pub moments: (&'a Mat, &'a Mat),
-    pub allow_powers: bool,
+    pub mean: &'a Mat,
+    pub var: &'a Mat,
+    pub allow_products: bool,
 }
 
-impl Job for Shape<'_> {
+impl Job for ComputeWidths<'_> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let Self { law, log_signal, ends, pack, moments: (mean, var), allow_powers } = self;
-        let Pack { first, points, walk, widths, peak1, peak2, exponents, .. } = pack;
+        let Self { law, log_signal, ends, vector, mean, var, allow_products } = self;
+        let PointVector { first, points, layout, widths, peak1, peak2, form, .. } = vector;
         let dim = widths.len();
         assert_eq!((mean.cols(), var.cols()), (dim, dim), "moments in every dimension");
         let (mean, var) = (mean.as_slice(), var.as_slice());
-        let at: [usize; PAD] = std::array::from_fn(|lane| (*first + (lane / walk.s).min(*points - 1)) * dim);
+        let at: [usize; PAD] = std::array::from_fn(|lane| (*first + (lane / layout.s).min(*points - 1)) * dim);
         assert!(at[PAD - 1] + dim <= mean.len().min(var.len()), "moments of every point");
         let root = (2.0 * LN_2).sqrt();
         let (mut first_peak, mut second_peak) = ([law.signal_var; PAD], [1.0; PAD]);
@@ -150,7 +154,7 @@ impl Job for Shape<'_> {
                 kappa_c[lane] = (0.5 * LOG2_E * inverse_c[lane]).sqrt();
                 kappa[lane] = (0.5 * LOG2_E * inverse_e[lane]).sqrt();
             }
-            // Roots are dear: 1/κ = 2κe/log₂e, and √(ℓ²/e) = ℓκ √(2/log₂e).
+            // Roots are slow: 1/κ = 2κe/log₂e, and √(ℓ²/e) = ℓκ √(2/log₂e).
             let (mut stretch, mut ratio, mut of_offset) = ([0.0; PAD], [0.0; PAD], [0.0; PAD]);
             for lane in 0..PAD {
                 stretch[lane] = kappa[lane] * (2.0 * LN_2 * (l2 + 2.0 * v[lane]));
@@ -174,36 +178,37 @@ impl Job for Shape<'_> {
         (*peak1, *peak2) = (first_peak, second_peak);
         // So that NaN counts as vanishing; of all lanes, since a loop that may end early is none for vectors.
         let is_inside = far.iter().fold(true, |all, far| all & (least - far >= MIN_POWER));
-        let are_small = largest.iter().fold(true, |all, y| all & (*y <= SMALL_POWERS[LAST_POWERS].largest));
-        *exponents = match is_inside {
-            false => Exponents::Guarded,
-            true if allow_powers && are_small => Exponents::Powers(LAST_POWERS),
-            true => Exponents::Inside,
+        let are_small = largest.iter().fold(true, |all, y| all & (*y <= SMALL_POWERS[LONGEST].largest));
+        *form = match is_inside {
+            false => Psi2Form::Guarded,
+            true if allow_products && are_small => Psi2Form::ByProducts(LONGEST),
+            true => Psi2Form::Inside,
         };
     }
 }
 
-/// From the sums of a pack to ∂/∂(input moments), which are added to `input_bar`, and ∂/∂(parameters), by the formulas at the top of
-/// `sweep.rs`; what sums of F lack is `scale`, a number a lane. A job, since the compiler makes of so large a closure a function of its own,
-/// without vectors.
-pub(super) struct Resolve<'a> {
+/// From the sums of a vector of points to ∂F/∂(input moments) and ∂F/∂(parameters), which are added to, by the formulas
+/// at the top of `fused/mod.rs`; `scale` is the factor that sums of F lack, a number a lane. A job, since the compiler
+/// would make so large a closure a function of its own, without vectors.
+pub(super) struct InputGradient<'a> {
     pub law: &'a Eq,
-    pub pack: &'a Pack,
+    pub vector: &'a PointVector,
     pub totals: &'a [[f64; PAD]],
     pub scale: [f64; PAD],
-    pub input_bar: (&'a mut Mat, &'a mut Mat),
+    pub mean_bar: &'a mut Mat,
+    pub var_bar: &'a mut Mat,
     pub params: &'a mut [f64],
 }
 
-impl Job for Resolve<'_> {
+impl Job for InputGradient<'_> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        let Self { law, pack, totals, scale, input_bar, params } = self;
-        let Pack { first, points, walk, widths, .. } = pack;
+        let Self { law, vector, totals, scale, mean_bar: mean_out, var_bar: var_out, params } = self;
+        let PointVector { first, points, layout, widths, .. } = vector;
         let (r, omega): ([f64; PAD], _) = (std::array::from_fn(|lane| scale[lane] * totals[0][lane]), totals[1]);
-        let all = points * walk.s;
+        let all = points * layout.s;
         for (q, ((width, l), sums)) in widths.iter().zip(&law.lengthscale).zip(totals[2..].chunks_exact(5)).enumerate()
         {
             let (mut mean_bar, mut var_bar, mut l_bar) = ([0.0; PAD], [0.0; PAD], [0.0; PAD]);
@@ -222,14 +227,14 @@ impl Job for Resolve<'_> {
                     + (l * of_d2 + v * omega[lane] * inverse_l) * inv_c
                     + d_t * inverse_l3;
             }
-            for (bar, of_lanes) in [(&mut *input_bar.0, &mean_bar), (&mut *input_bar.1, &var_bar)] {
+            for (bar, of_lanes) in [(&mut *mean_out, &mean_bar), (&mut *var_out, &var_bar)] {
                 let dim = bar.cols();
                 let bar = bar.as_mut_slice()[first * dim..].chunks_exact_mut(dim);
-                // One lane a point is what most packs have, and what needs no sums.
-                if walk.s == 1 {
+                // Most vectors have one lane a point, which needs no sums.
+                if layout.s == 1 {
                     bar.zip(&of_lanes[..*points]).for_each(|(bar, of_lane)| bar[q] += of_lane);
                 } else {
-                    let of_lanes = of_lanes.chunks_exact(walk.s).take(*points);
+                    let of_lanes = of_lanes.chunks_exact(layout.s).take(*points);
                     bar.zip(of_lanes).for_each(|(bar, of_lanes)| bar[q] += of_lanes.iter().sum::<f64>());
                 }
             }

@@ -1,46 +1,48 @@
-//! The vector code of `sweep.rs` for Ψ₂ of inputs that are nearly known: products of three powers, of which only a small one belongs to
-//! the pair.
+//! Ψ₂ of inputs with small variances as products of three powers of two, of which only a small one depends on the pair:
+//! vector code.
 //!
-//! With the inducing inputs as seen from the middle of all of them, o = z − (z⁻ + z⁺)/2, and C_q = 2 v_q κ_q²/ℓ_q²,
+//! With the inducing inputs relative to the middle of all of them, o = z − (z⁻ + z⁺)/2, and C_q = 2 v_q κ_q²/ℓ_q²,
 //!
 //! ```text
-//! 2^(T_ij + γ_i + γ_j − Σ_q w_iq w_jq) = 2^γ'_i 2^γ'_j 2^y_ij      γ'_i = log₂ s² − Σ_q (w_iq² + ½ C_q o_iq²)      y_ij = Σ_q C_q o_iq o_jq
+//! 2^(T_ij + γ_i + γ_j − Σ_q w_iq w_jq) = 2^γ'_i 2^γ'_j 2^y_ij
+//! γ'_i = log₂ s² − Σ_q (w_iq² + ½ C_q o_iq²)      y_ij = Σ_q C_q o_iq o_jq
 //! ```
-//! No term of γ' cancels another, and y is as small as v/ℓ²: 2^y is then a polynomial of low degree, without a table, a rounding or a
-//! scaling. A pair takes D + 2 operations and one for every power of y.
+//! No terms of γ' cancel, and y is as small as v/ℓ²: 2^y is then a polynomial of low degree, which needs no table,
+//! rounding or scaling. A pair takes D + 2 operations and one for every power of y.
 
-use super::forward::Exponentials;
-use super::walk::ROWS;
-use crate::kernel::row_len;
+use super::pair_layout::ROWS;
+use super::psi2::FillPsi2;
+use crate::kernel::padded::row_len;
 use deepgp_numerics::simd::{Lanes, small_power};
 
-/// What a block of rows has in every pair: C_q o_iq of D dimensions, or in memory of all if D is 0, and 2^γ'_i.
+/// What all pairs of a block of rows share: C_q o_iq of D dimensions (of all, in memory, if D is 0), and 2^γ'_i.
 struct Rows<L: Lanes, const D: usize> {
-    pulls: [[L::V; ROWS]; D],
+    scaled_offsets: [[L::V; ROWS]; D],
     powers: [L::V; ROWS],
 }
 
-impl Exponentials<'_> {
-    /// For D dimensions, or any number if D is 0, by a polynomial of [`SMALL_POWERS`](deepgp_numerics::simd::SMALL_POWERS); where S = 1. `gamma` has 2^γ'.
+impl FillPsi2<'_> {
+    /// For D dimensions, or any number if D is 0, by a polynomial of
+    /// [`SMALL_POWERS`](deepgp_numerics::simd::SMALL_POWERS); where S = 1. `gamma` has 2^γ'.
     #[inline(always)]
-    pub(super) unsafe fn powers<L: Lanes, const D: usize>(&mut self, polynomial: usize) -> usize {
+    pub(super) unsafe fn by_products<L: Lanes, const D: usize>(&mut self, polynomial: usize) -> usize {
         // SAFETY: passed on to the caller.
         unsafe {
             match polynomial {
-                0 => self.powers_by::<L, D, 0>(),
-                1 => self.powers_by::<L, D, 1>(),
-                2 => self.powers_by::<L, D, 2>(),
-                3 => self.powers_by::<L, D, 3>(),
-                4 => self.powers_by::<L, D, 4>(),
-                _ => self.powers_by::<L, D, 5>(),
+                0 => self.by_polynomial::<L, D, 0>(),
+                1 => self.by_polynomial::<L, D, 1>(),
+                2 => self.by_polynomial::<L, D, 2>(),
+                3 => self.by_polynomial::<L, D, 3>(),
+                4 => self.by_polynomial::<L, D, 4>(),
+                _ => self.by_polynomial::<L, D, 5>(),
             }
         }
     }
 
     /// The same by polynomial number P.
     #[inline(always)]
-    unsafe fn powers_by<L: Lanes, const D: usize, const P: usize>(&mut self) -> usize {
-        let (m, mut out) = (self.walk.m, self.out);
+    unsafe fn by_polynomial<L: Lanes, const D: usize, const P: usize>(&mut self) -> usize {
+        let (m, mut out) = (self.layout.m, self.out);
         for first in self.rows.clone().step_by(ROWS) {
             // SAFETY: passed on to the caller.
             unsafe {
@@ -59,20 +61,20 @@ impl Exponentials<'_> {
         unsafe { out.offset_from_unsigned(self.out) / L::N }
     }
 
-    /// Those of the rows from `first` on; where there are fewer, the last stands for them.
+    /// Those of the rows from `first` on; where there are fewer, the last is repeated.
     #[inline(always)]
     unsafe fn rows_of<L: Lanes, const D: usize>(&self, first: usize) -> Rows<L, D> {
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut rows = Rows { pulls: [[L::splat(0.0); ROWS]; D], powers: [L::splat(0.0); ROWS] };
+            let mut rows = Rows { scaled_offsets: [[L::splat(0.0); ROWS]; D], powers: [L::splat(0.0); ROWS] };
             for r in 0..ROWS {
-                let i = (first + r).min(self.walk.m - 1);
+                let i = (first + r).min(self.layout.m - 1);
                 rows.powers[r] = L::load(self.gamma.columns.add(i * L::N));
-                for (q, pulls) in rows.pulls.iter_mut().enumerate() {
-                    pulls[r] = self.pull::<L>(q, i);
+                for (q, scaled) in rows.scaled_offsets.iter_mut().enumerate() {
+                    scaled[r] = self.scaled_offset::<L>(q, i);
                 }
                 for q in (0..self.dim).filter(|_| D == 0) {
-                    L::store(self.room.add((q * ROWS + r) * L::N), self.pull::<L>(q, i));
+                    L::store(self.scratch.add((q * ROWS + r) * L::N), self.scaled_offset::<L>(q, i));
                 }
             }
             rows
@@ -89,20 +91,20 @@ impl Exponentials<'_> {
     ) -> *mut f64 {
         // SAFETY: passed on to the caller.
         unsafe {
-            if C && j >= self.walk.m {
+            if C && j >= self.layout.m {
                 return out;
             }
             let mut y = [L::splat(0.0); R];
-            for (q, pulls) in rows.pulls.iter().enumerate() {
+            for (q, scaled) in rows.scaled_offsets.iter().enumerate() {
                 let o = self.offset::<L>(q, j);
-                for (y, pull) in y.iter_mut().zip(pulls) {
-                    *y = if q == 0 { L::mul(*pull, o) } else { L::mul_add(*pull, o, *y) };
+                for (y, scaled) in y.iter_mut().zip(scaled) {
+                    *y = if q == 0 { L::mul(*scaled, o) } else { L::mul_add(*scaled, o, *y) };
                 }
             }
             for q in (0..self.dim).filter(|_| D == 0) {
                 let o = self.offset::<L>(q, j);
                 for (r, y) in y.iter_mut().enumerate() {
-                    *y = L::mul_add(L::load(self.room.add((q * ROWS + r) * L::N)), o, *y);
+                    *y = L::mul_add(L::load(self.scratch.add((q * ROWS + r) * L::N)), o, *y);
                 }
             }
             let column = L::load(self.gamma.columns.add(j * L::N));
@@ -118,12 +120,12 @@ impl Exponentials<'_> {
     #[inline(always)]
     unsafe fn offset<L: Lanes>(&self, q: usize, j: usize) -> L::V {
         // SAFETY: passed on to the caller.
-        unsafe { L::splat(*self.offsets.add(q * row_len(self.walk.m) + j)) }
+        unsafe { L::splat(*self.offsets.add(q * row_len(self.layout.m) + j)) }
     }
 
     /// C_q o_iq.
     #[inline(always)]
-    unsafe fn pull<L: Lanes>(&self, q: usize, i: usize) -> L::V {
+    unsafe fn scaled_offset<L: Lanes>(&self, q: usize, i: usize) -> L::V {
         // SAFETY: passed on to the caller.
         unsafe { L::mul(L::load(self.widths.get_unchecked(q).of_offset.as_ptr()), self.offset::<L>(q, i)) }
     }

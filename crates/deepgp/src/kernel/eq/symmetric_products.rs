@@ -1,14 +1,15 @@
-//! The vector code of `sweep.rs` for products with Ψ₂ and with F, where half of a symmetric matrix serves both halves.
+//! Products of a symmetric matrix, of which half is stored, with vectors: Ψ₂A_d, and F 1 and F w_q. Vector code.
 
-use super::walk::{Numbers, ROWS, Square, Walk, for_rows};
+use super::pair_layout::{PairLayout, PairTable, ROWS, VectorTables, with_rows_per_point};
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::simd::{Job, Lanes};
 use std::ops::Range;
 
-/// The products of F = (Σ_d coef_d B_d) ∘ Ψ₂ with ones and with w_q for every dimension, then those of Ψ₂ with A_d for every
-/// output: in `sums`, in two parts where S > 1, by rows and by columns. The first rows set them, the others add to them.
-pub(super) struct Levers<'a> {
-    pub walk: Walk,
+/// The products of F = (Σ_d coef_d B_d) ∘ Ψ₂ with ones and with w_q for every dimension, then those of Ψ₂ with A_d for
+/// every output: in `sums`, in two parts where S > 1, by rows and by columns. The first rows set them, the others add
+/// to them.
+pub(super) struct SymmetricProducts<'a> {
+    pub layout: PairLayout,
     /// Rows i of the pairs: whole blocks.
     pub rows: Range<usize>,
     pub dim: usize,
@@ -18,50 +19,55 @@ pub(super) struct Levers<'a> {
     /// A vector an output; without it the only output has coefficient 1.
     pub coef: Option<&'a [f64]>,
     /// D tables.
-    pub w: Numbers,
+    pub w: VectorTables,
     /// A_d as vectors, D_out tables.
-    pub a: Numbers,
+    pub a: VectorTables,
     /// F of a block.
-    pub room: *mut f64,
+    pub scratch: *mut f64,
     /// 1 + D + D_out tables.
-    pub sums: Numbers,
+    pub sums: VectorTables,
 }
 
-impl Levers<'_> {
+impl SymmetricProducts<'_> {
     #[inline(always)]
-    unsafe fn sweep<L: Lanes, const S: usize>(&self) {
-        let (m, rows) = (self.walk.m, self.walk.rows());
+    unsafe fn all_rows<L: Lanes, const S: usize>(&self) {
+        let (m, rows) = (self.layout.m, self.layout.rows());
         let (dim, of_psi2) = (self.dim, self.b.len());
-        // Few vectors have several rows a point: for them products one by one will do, which halves the time to compile this.
+        // Few vectors have several rows a point: they take products one by one, which halves the time to compile this.
         let (beside_ones, together) = if S == 1 { (2, 3) } else { (1, 1) };
         let firsts = || self.rows.clone().step_by(ROWS * S);
         // SAFETY: passed on to the caller.
         unsafe {
-            let block = |first: usize, x: *const f64| Block { first, m, x, b: Square::of_mat(&self.b[0]) };
-            let lever =
-                |q: usize| Lever { a: self.w.table::<L>(q, m, rows), sums: self.sums.table::<L>(1 + q, m, rows) };
-            let output =
-                |d: usize| Lever { a: self.a.table::<L>(d, m, rows), sums: self.sums.table::<L>(1 + dim + d, m, rows) };
+            let block = |first: usize, x: *const f64| Block { first, m, x, b: PairTable::of_mat(&self.b[0]) };
+            let vector = |q: usize| Multiplicand {
+                a: self.w.table::<L>(q, m, rows),
+                sums: self.sums.table::<L>(1 + q, m, rows),
+            };
+            let output = |d: usize| Multiplicand {
+                a: self.a.table::<L>(d, m, rows),
+                sums: self.sums.table::<L>(1 + dim + d, m, rows),
+            };
             let mut psi2 = self.psi2;
             let Some(coef) = self.coef else {
-                // F of a single output is made of Ψ₂ as it is used. All rows for some dimensions, then for the next, whose tables fit into
-                // the first-level cache beside Ψ₂, where those of many dimensions together do not.
+                // F of a single output is made of Ψ₂ as it is used. All rows for some dimensions, then for the next,
+                // whose tables fit into the first-level cache beside Ψ₂, where those of many dimensions together do
+                // not.
                 for first in firsts() {
-                    psi2 = block(first, psi2).with_ones::<L, S, true, true>(self.sums, lever(0), output(0), dim);
+                    psi2 = block(first, psi2).with_ones::<L, S, true, true>(self.sums, vector(0), output(0), dim);
                 }
                 for q in (beside_ones..dim).step_by(together) {
                     psi2 = self.psi2;
                     for first in firsts() {
-                        psi2 = block(first, psi2).with::<L, S, true>(lever(q), dim - q);
+                        psi2 = block(first, psi2).with::<L, S, true>(vector(q), dim - q);
                     }
                 }
                 return;
             };
             for first in firsts() {
-                let next = self.weigh::<L, S>(coef, psi2, first);
-                block(first, self.room).with_ones::<L, S, false, false>(self.sums, lever(0), output(0), dim);
+                let next = self.fill_f::<L, S>(coef, psi2, first);
+                block(first, self.scratch).with_ones::<L, S, false, false>(self.sums, vector(0), output(0), dim);
                 for q in (beside_ones..dim).step_by(together) {
-                    block(first, self.room).with::<L, S, false>(lever(q), dim - q);
+                    block(first, self.scratch).with::<L, S, false>(vector(q), dim - q);
                 }
                 for d in 0..of_psi2 {
                     block(first, psi2).with::<L, S, false>(output(d), 1);
@@ -73,15 +79,15 @@ impl Levers<'_> {
 
     /// F of a block; returns where the next block's Ψ₂ begins.
     #[inline(always)]
-    unsafe fn weigh<L: Lanes, const S: usize>(&self, coef: &[f64], mut psi2: *const f64, first: usize) -> *const f64 {
-        let (m, mut out) = (self.walk.m, self.room);
+    unsafe fn fill_f<L: Lanes, const S: usize>(&self, coef: &[f64], mut psi2: *const f64, first: usize) -> *const f64 {
+        let (m, mut out) = (self.layout.m, self.scratch);
         // SAFETY: passed on to the caller.
         unsafe {
             for j in first..m {
                 for r in 0..((j - first) / S + 1).min(ROWS) {
                     let mut weight = L::splat(0.0);
                     for (b, coef) in self.b.iter().zip(coef.chunks_exact(L::N)) {
-                        let b = Square::of_mat(b).of::<L, S>(first + r * S, j);
+                        let b = PairTable::of_mat(b).of::<L, S>(first + r * S, j);
                         weight = L::mul_add(L::load(coef.as_ptr()), b, weight);
                     }
                     L::store(out, L::mul(weight, L::load(psi2)));
@@ -93,21 +99,21 @@ impl Levers<'_> {
     }
 }
 
-impl Job for Levers<'_> {
+impl Job for SymmetricProducts<'_> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
         // SAFETY: passed on to the caller.
-        unsafe { for_rows!(self.walk, self.sweep::<L>) }
+        unsafe { with_rows_per_point!(self.layout, self.all_rows::<L>) }
     }
 }
 
-/// What a matrix is multiplied by, and where the product goes: the first of some tables.
+/// A vector that the matrix is multiplied by, and where the product goes: the first of some tables.
 #[derive(Clone, Copy)]
-struct Lever {
-    a: Numbers,
-    sums: Numbers,
+struct Multiplicand {
+    a: VectorTables,
+    sums: VectorTables,
 }
 
 /// A block of rows of X from `first` on, of M, and a table of weights B.
@@ -115,61 +121,61 @@ struct Block {
     first: usize,
     m: usize,
     x: *const f64,
-    b: Square,
+    b: PairTable,
 }
 
 /// What the rows of a block have of a product so far.
 type Totals<L> = [<L as Lanes>::V; ROWS];
 
 impl Block {
-    /// The products with ones and with up to two vectors that follow them (one where S > 1), of B ∘ X if W and else of X; and that
-    /// of X with `output` if O. Returns where the next block's X begins.
+    /// The products with ones and with up to two vectors that follow them (one where S > 1), of B ∘ X if W and else of
+    /// X; and that of X with `output` if O. Returns where the next block's X begins.
     #[inline(always)]
     unsafe fn with_ones<L: Lanes, const S: usize, const W: bool, const O: bool>(
         self,
-        ones: Numbers,
-        lever: Lever,
-        output: Lever,
+        ones: VectorTables,
+        vector: Multiplicand,
+        output: Multiplicand,
         vectors: usize,
     ) -> *const f64 {
         // SAFETY: passed on to the caller.
         unsafe {
             if const { S > 1 } || vectors == 1 {
-                self.product::<L, S, 1, W, true, O>(ones, lever, output)
+                self.product::<L, S, 1, W, true, O>(ones, vector, output)
             } else {
-                self.product::<L, S, 2, W, true, O>(ones, lever, output)
+                self.product::<L, S, 2, W, true, O>(ones, vector, output)
             }
         }
     }
 
     /// The products with up to three vectors, or with one where S > 1. Returns where the next block's X begins.
     #[inline(always)]
-    unsafe fn with<L: Lanes, const S: usize, const W: bool>(self, lever: Lever, vectors: usize) -> *const f64 {
+    unsafe fn with<L: Lanes, const S: usize, const W: bool>(self, vector: Multiplicand, vectors: usize) -> *const f64 {
         // SAFETY: passed on to the caller.
         unsafe {
             match vectors {
-                n if const { S > 1 } || n == 1 => self.product::<L, S, 1, W, false, false>(lever.sums, lever, lever),
-                2 => self.product::<L, S, 2, W, false, false>(lever.sums, lever, lever),
-                _ => self.product::<L, S, 3, W, false, false>(lever.sums, lever, lever),
+                n if const { S > 1 } || n == 1 => self.product::<L, S, 1, W, false, false>(vector.sums, vector, vector),
+                2 => self.product::<L, S, 2, W, false, false>(vector.sums, vector, vector),
+                _ => self.product::<L, S, 3, W, false, false>(vector.sums, vector, vector),
             }
         }
     }
 
-    /// Adds what the pairs give to the products with V vectors: to rows X_ij a_j, and to columns X_ij a_i. If W, with B ∘ X in the place
-    /// of X; if I, also the product with ones; if O, also that of X itself with `output`.
+    /// Adds what the pairs give to the products with V vectors: to rows X_ij a_j, and to columns X_ij a_i. If W, with B
+    /// ∘ X instead of X; if I, also the product with ones; if O, also that of X itself with `output`.
     #[inline(always)]
     unsafe fn product<L: Lanes, const S: usize, const V: usize, const W: bool, const I: bool, const O: bool>(
         self,
-        ones: Numbers,
-        lever: Lever,
-        output: Lever,
+        ones: VectorTables,
+        vector: Multiplicand,
+        output: Multiplicand,
     ) -> *const f64 {
         // SAFETY: passed on to the caller.
         unsafe {
             if self.first == 0 {
-                self.product_of::<L, S, V, W, I, O, true>(ones, lever, output)
+                self.product_of::<L, S, V, W, I, O, true>(ones, vector, output)
             } else {
-                self.product_of::<L, S, V, W, I, O, false>(ones, lever, output)
+                self.product_of::<L, S, V, W, I, O, false>(ones, vector, output)
             }
         }
     }
@@ -186,29 +192,29 @@ impl Block {
         const E: bool,
     >(
         mut self,
-        ones: Numbers,
-        lever: Lever,
-        output: Lever,
+        ones: VectorTables,
+        vector: Multiplicand,
+        output: Multiplicand,
     ) -> *const f64 {
         let (first, m) = (self.first, self.m);
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut levers = [lever; V];
+            let mut vectors = [vector; V];
             for v in 1..V {
-                levers[v] = levers[v - 1].after::<L, S>(m);
+                vectors[v] = vectors[v - 1].after::<L, S>(m);
             }
             let mut own = [[L::splat(0.0); ROWS]; V];
             for v in 0..V {
-                own[v] = levers[v].own::<L, S>(first, m);
+                own[v] = vectors[v].own::<L, S>(first, m);
             }
             let own_output = if O { output.own::<L, S>(first, m) } else { [L::splat(0.0); ROWS] };
-            let columns = Columns { levers, own, ones, output, own_output };
+            let columns = Columns { vectors, own, ones, output, own_output };
             let zeros = [L::splat(0.0); ROWS];
             let mut totals = ([zeros; V], zeros, zeros);
             if const { S == 1 && !E } {
                 // Rows are columns too, which have something from the blocks before.
                 for v in 0..V {
-                    totals.0[v] = so_far::<L>(levers[v].sums, first, m);
+                    totals.0[v] = so_far::<L>(vectors[v].sums, first, m);
                 }
                 if I {
                     totals.1 = so_far::<L>(ones, first, m);
@@ -242,7 +248,7 @@ impl Block {
                 self.column::<L, S, V, W, I, O, E, ROWS>(j, &columns, &mut totals);
             }
             for v in 0..V {
-                keep_rows::<L, S>(levers[v].sums, first, m, totals.0[v]);
+                keep_rows::<L, S>(vectors[v].sums, first, m, totals.0[v]);
             }
             if I {
                 keep_rows::<L, S>(ones, first, m, totals.1);
@@ -254,7 +260,8 @@ impl Block {
         }
     }
 
-    /// The column that meets the diagonal in row C, where S = 1: it is a row of the block as well, so that all sums are at hand.
+    /// The column that meets the diagonal in row C, where S = 1: it is a row of the block as well, so that all sums are
+    /// in registers.
     #[inline(always)]
     unsafe fn corner<L: Lanes, const V: usize, const W: bool, const I: bool, const O: bool, const C: usize>(
         &mut self,
@@ -304,18 +311,18 @@ impl Block {
         columns: &Columns<L, V>,
         totals: &mut ([Totals<L>; V], Totals<L>, Totals<L>),
     ) {
-        let Columns { levers, own, ones, output, own_output } = columns;
+        let Columns { vectors, own, ones, output, own_output } = columns;
         // SAFETY: passed on to the caller.
         unsafe {
             let so_far = |sum: *const f64| if E { L::splat(0.0) } else { L::load(sum) };
             // Row by row, so that what waits for each other is far apart: a column's sums take a term of every row.
-            let at = |sums: Numbers| sums.columns.add(j * L::N);
+            let at = |sums: VectorTables| sums.columns.add(j * L::N);
             let mut y_ones = if I { so_far(at(*ones)) } else { L::splat(0.0) };
             let mut y_output = if O { so_far(at(output.sums)) } else { L::splat(0.0) };
             let a_output = if O { L::load(at(output.a)) } else { L::splat(0.0) };
             let (mut a, mut y) = ([L::splat(0.0); V], [L::splat(0.0); V]);
             for v in 0..V {
-                (a[v], y[v]) = (L::load(at(levers[v].a)), so_far(at(levers[v].sums)));
+                (a[v], y[v]) = (L::load(at(vectors[v].a)), so_far(at(vectors[v].sums)));
             }
             for r in 0..R {
                 let x = L::load(self.x.add(r * L::N));
@@ -340,7 +347,7 @@ impl Block {
                 L::store(at(*ones), y_ones);
             }
             for v in 0..V {
-                L::store(at(levers[v].sums), y[v]);
+                L::store(at(vectors[v].sums), y[v]);
             }
             self.x = self.x.add(R * L::N);
         }
@@ -349,14 +356,14 @@ impl Block {
 
 /// What the columns of a block are multiplied by: the tables, and the numbers of the block's rows in them.
 struct Columns<L: Lanes, const V: usize> {
-    levers: [Lever; V],
+    vectors: [Multiplicand; V],
     own: [Totals<L>; V],
-    ones: Numbers,
-    output: Lever,
+    ones: VectorTables,
+    output: Multiplicand,
     own_output: Totals<L>,
 }
 
-impl Lever {
+impl Multiplicand {
     /// The next table.
     #[inline(always)]
     unsafe fn after<L: Lanes, const S: usize>(self, m: usize) -> Self {
@@ -379,7 +386,7 @@ impl Lever {
 
 /// What the rows of a block have as columns so far, where S = 1.
 #[inline(always)]
-unsafe fn so_far<L: Lanes>(sums: Numbers, first: usize, m: usize) -> Totals<L> {
+unsafe fn so_far<L: Lanes>(sums: VectorTables, first: usize, m: usize) -> Totals<L> {
     // SAFETY: passed on to the caller.
     let mut totals = [unsafe { L::splat(0.0) }; ROWS];
     for (r, total) in totals.iter_mut().enumerate() {
@@ -391,7 +398,7 @@ unsafe fn so_far<L: Lanes>(sums: Numbers, first: usize, m: usize) -> Totals<L> {
 
 /// Keeps what the rows of a block have.
 #[inline(always)]
-unsafe fn keep_rows<L: Lanes, const S: usize>(sums: Numbers, first: usize, m: usize, totals: Totals<L>) {
+unsafe fn keep_rows<L: Lanes, const S: usize>(sums: VectorTables, first: usize, m: usize, totals: Totals<L>) {
     for (r, total) in totals.into_iter().enumerate() {
         // One by one: a loop of unknown length would be a copy from memory.
         if first / S + r < m.div_ceil(S) {
