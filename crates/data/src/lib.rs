@@ -25,6 +25,8 @@
 
 mod cell;
 mod chunk;
+#[cfg(feature = "columnar")]
+mod column;
 mod error;
 mod notice;
 mod read;
@@ -33,6 +35,7 @@ mod source;
 mod splits;
 mod suggest;
 mod table;
+mod temporal;
 
 pub use cell::{Cell, Decimal, MISSING};
 pub use chunk::Chunk;
@@ -43,3 +46,4 @@ pub use schema::{Batch, Encoder, Input, Kind, Learnt, MAX_FEATURES, Roles, Schem
 pub use source::Source;
 pub use splits::{read_splits, train_test};
 pub use table::Table;
+pub use temporal::Temporal;

@@ -1,5 +1,6 @@
 //! What was decided about the data on the way, for the user to know.
 
+use crate::temporal::Temporal;
 use std::fmt::{self, Display, Formatter};
 
 /// A decision or a remark about the data. None of them is an error.
@@ -11,6 +12,13 @@ pub enum Notice {
     Unnamed {
         /// The name it was given, by its position.
         column: String,
+    },
+    /// A column holds dates, times or durations, which were read as numbers.
+    Times {
+        /// The column.
+        column: String,
+        /// What it holds.
+        kind: Temporal,
     },
     /// Rows were left out because a target is missing.
     RowsWithoutTarget {
@@ -97,6 +105,7 @@ impl Display for Notice {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         match self {
             Self::Unnamed { column } => write!(f, "a column without a name is called {column:?}, by its position"),
+            Self::Times { column, kind } => write!(f, "column {column:?} holds {kind}"),
             Self::RowsWithoutTarget { count } => write!(f, "{} left out: the target is missing", rows(*count)),
             Self::Constant { column, value } => write!(f, "column {column:?} left out: it is always {value:?}"),
             Self::AllMissing { column } => write!(f, "column {column:?} left out: it has no values"),

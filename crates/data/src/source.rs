@@ -86,6 +86,7 @@ impl Source {
     }
 
     /// The bytes of `content`, which this source has opened, in any order: for formats that are read from their end.
+    #[cfg_attr(not(feature = "columnar"), expect(dead_code, reason = "text is read from its beginning"))]
     pub(crate) fn seekable(&self, content: Content) -> Result<Box<dyn ReadSeek>> {
         let is_file = || std::fs::metadata(&self.label).is_ok_and(|m| m.is_file());
         let file = match &self.origin {

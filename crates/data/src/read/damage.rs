@@ -1,11 +1,19 @@
 //! What is wrong inside a binary file, before it is known which file.
 
 use crate::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// A fault of a Parquet or Arrow file, in words.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Damage(pub String);
+
+impl Damage {
+    /// The fault of the file at `path`.
+    pub fn of(self, path: &Path) -> Error {
+        Error::Binary { path: path.to_owned(), message: self.0 }
+    }
+}
 
 impl From<&str> for Damage {
     fn from(what: &str) -> Self {
@@ -25,9 +33,48 @@ impl From<std::io::Error> for Damage {
     }
 }
 
-impl Damage {
-    /// The fault of the file at `path`.
-    pub fn of(self, path: &Path) -> Error {
-        Error::Binary { path: path.to_owned(), message: self.0 }
+impl From<parquet::errors::ParquetError> for Damage {
+    fn from(fault: parquet::errors::ParquetError) -> Self {
+        use parquet::errors::ParquetError as Fault;
+        // Theirs begins with the format, which is known, or with the kind of fault, which says nothing to a user.
+        Self(match fault {
+            Fault::General(what) | Fault::NYI(what) | Fault::EOF(what) | Fault::ArrowError(what) => unreadable(&what),
+            Fault::External(cause) if cause.is::<std::io::Error>() => cause.to_string(),
+            other => unreadable(&other.to_string()),
+        })
+    }
+}
+
+impl From<arrow_schema::ArrowError> for Damage {
+    fn from(fault: arrow_schema::ArrowError) -> Self {
+        Self(unreadable(&fault.to_string()))
+    }
+}
+
+fn unreadable(what: &str) -> String {
+    format!("damaged, or not written as is known here: {what}")
+}
+
+/// Does what `task` does; if a library panics in it over damaged bytes, that is a fault like any other.
+///
+/// The panic has been announced on standard error by then, by the hook of the process, which is not ours to change.
+/// What a file claims is checked before the libraries see it, so that few files come this far.
+pub(super) fn contain<T>(task: impl FnOnce() -> Result<T, Damage>) -> Result<T, Damage> {
+    // After a panic nothing that `task` has touched is used again: the caller gives up the file.
+    catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| {
+        let what = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        Err(Damage(unreadable(what.unwrap_or("its reader stopped"))))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_fault() {
+        let fault = contain(|| -> Result<(), Damage> { panic!("index {} out of range", 7) });
+        assert!(fault.is_err_and(|damage| damage.0.ends_with("known here: index 7 out of range")));
+        assert_eq!(contain(|| Ok(1)), Ok(1));
     }
 }

@@ -16,6 +16,10 @@ pub(super) enum Format {
     ArrowStream,
 }
 
+/// What to do about a Parquet or Arrow file where its readers were left out of the build.
+#[cfg(not(feature = "columnar"))]
+const BUILD: &str = "this build reads text only: build it with `--features columnar`, or export the table as CSV";
+
 const DECOMPRESS: &str = "decompress it first (gzip is read as it is)";
 const EXPORT: &str = "export the table as CSV";
 const ENCODING: &str = "save it with the encoding UTF-8";
@@ -34,7 +38,11 @@ const FOREIGN: [(&[u8], &str, &str); 14] = [
     (b"\xfd7zXZ", "a file compressed by xz", DECOMPRESS),
     (b"\xff\xfe", "UTF-16 text", ENCODING),
     (b"\xfe\xff", "UTF-16 text", ENCODING),
-    (b"FEA1", "a Feather file of version 1", "write it with version 2"),
+    (
+        b"FEA1",
+        "a Feather file of version 1",
+        "read it with pandas or pyarrow and write it again, which gives version 2",
+    ),
     (b"\x89HDF", "an HDF5 file", EXPORT),
     (b"\x93NUMPY", "a NumPy array", EXPORT),
     (b"<!DOCTYPE", "a web page", "download the table itself"),
@@ -51,12 +59,43 @@ impl Format {
         if let Some((_, format)) = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)) {
             return Ok(*format);
         }
+        if is_unmarked_stream(head) {
+            return Ok(Self::ArrowStream);
+        }
         match FOREIGN.iter().find(|(magic, ..)| head.starts_with(magic)) {
             Some(&(_, what, hint)) => {
                 Err(Error::Format { path: source.label().to_owned(), what: what.to_owned(), hint })
             }
             None => Ok(Self::Text),
         }
+    }
+
+    /// The error for a format that this build does not read.
+    #[cfg(not(feature = "columnar"))]
+    pub fn not_built(self, source: &Source) -> Error {
+        let what = match self {
+            Self::Text => "text",
+            Self::Parquet => "a Parquet file",
+            Self::ArrowFile => "an Arrow or Feather file",
+            Self::ArrowStream => "an Arrow stream",
+        };
+        Error::Format { path: source.label().to_owned(), what: what.to_owned(), hint: BUILD }
+    }
+}
+
+/// Whether the file is an Arrow stream as it was until 2019: it begins with the length of a message, which begins with
+/// the position of its first table. Both are small, and text has no zeros.
+fn is_unmarked_stream(head: &[u8]) -> bool {
+    const SMALL: u32 = 1 << 24;
+    let word = |at: usize| head.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
+    match (word(0), word(4)) {
+        (Some(length), Some(table)) => {
+            (8..SMALL).contains(&length)
+                && length % 4 == 0
+                && (4..length.min(1 << 8)).contains(&table)
+                && table % 4 == 0
+        }
+        _ => false,
     }
 }
 
@@ -74,6 +113,8 @@ mod tests {
         assert!(fault(b"\xff\xfea\0,\0").is_err_and(|e| e.contains("UTF-16")));
         assert_eq!(fault(b"PAR1\x15"), Ok(Format::Parquet));
         assert_eq!(fault(b"ARROW1\0\0\xff"), Ok(Format::ArrowFile));
+        assert_eq!(fault(b"\x98\0\0\0\x10\0\0\0\0\0\x0a\0"), Ok(Format::ArrowStream));
+        assert_eq!(fault(b"a\0,\0b\0\n\0"), Ok(Format::Text));
         assert_eq!(fault(b"a,b\n1,2\n"), Ok(Format::Text));
         assert_eq!(fault(b""), Ok(Format::Text));
     }

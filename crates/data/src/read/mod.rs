@@ -1,10 +1,14 @@
 //! Reads a table of any supported format, chunk by chunk, so that it need not fit into memory.
 
+#[cfg(feature = "columnar")]
 mod arrow;
-mod codec;
+#[cfg(feature = "columnar")]
+mod columnar;
+#[cfg(feature = "columnar")]
 mod damage;
 mod format;
 mod names;
+#[cfg(feature = "columnar")]
 mod parquet;
 mod sniff;
 mod split;
@@ -15,9 +19,12 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Place, Result};
 use crate::notice::Notice;
 use crate::source::Source;
+use crate::temporal::Temporal;
+#[cfg(feature = "columnar")]
 use arrow::ArrowReader;
 use format::Format;
 pub(crate) use names::positional;
+#[cfg(feature = "columnar")]
 use parquet::ParquetReader;
 use std::path::Path;
 use text::TextReader;
@@ -28,6 +35,7 @@ pub const MAX_COLUMNS: usize = 100_000;
 pub const MAX_ROW_BYTES: usize = 16 << 20;
 
 /// About this many cells make a chunk of a file that stores columns.
+#[cfg(feature = "columnar")]
 const CHUNK_CELLS: usize = 1 << 18;
 
 /// Whether the first row of a text file holds the names of the columns.
@@ -61,19 +69,25 @@ pub struct Reader {
     source: Source,
     names: Vec<String>,
     has_header: bool,
+    name_notices: Vec<Notice>,
+    /// The kind of time in each column.
+    temporals: Vec<Option<Temporal>>,
     notices: Vec<Notice>,
     body: Body,
 }
 
 enum Body {
     Text(Box<TextReader>),
-    Parquet(ParquetReader),
-    Arrow(ArrowReader),
+    #[cfg(feature = "columnar")]
+    Parquet(Box<ParquetReader>),
+    #[cfg(feature = "columnar")]
+    Arrow(Box<ArrowReader>),
 }
 
 impl Reader {
     /// Opens a table and reads the names of its columns: CSV and its kin, Parquet, Arrow files and streams, each plain
-    /// or compressed by gzip. The format is told from the first bytes, not from the name.
+    /// or compressed by gzip. The format is told from the first bytes, not from the name. Parquet and Arrow need the
+    /// feature `columnar`.
     ///
     /// # Errors
     /// [`Error::Read`], [`Error::Format`], [`Error::Binary`], [`Error::Empty`], [`Error::RepeatedName`], or what is
@@ -85,21 +99,26 @@ impl Reader {
                 let (text, names, has_header) = TextReader::open(source, content, options)?;
                 (Body::Text(Box::new(text)), names, has_header)
             }
+            #[cfg(feature = "columnar")]
             Format::Parquet => {
                 let parquet = ParquetReader::open(source.seekable(content)?, source.label())?;
                 let names = parquet.names();
-                (Body::Parquet(parquet), names, true)
+                (Body::Parquet(Box::new(parquet)), names, true)
             }
+            #[cfg(feature = "columnar")]
             Format::ArrowFile => {
                 let arrow = ArrowReader::open_file(source.seekable(content)?, source.label())?;
                 let names = arrow.names();
-                (Body::Arrow(arrow), names, true)
+                (Body::Arrow(Box::new(arrow)), names, true)
             }
+            #[cfg(feature = "columnar")]
             Format::ArrowStream => {
                 let arrow = ArrowReader::open_stream(Box::new(content.into_reader()), source.label())?;
                 let names = arrow.names();
-                (Body::Arrow(arrow), names, true)
+                (Body::Arrow(Box::new(arrow)), names, true)
             }
+            #[cfg(not(feature = "columnar"))]
+            columnar => return Err(columnar.not_built(source)),
         };
         if names.is_empty() {
             return Err(Error::Empty { path: source.label().to_owned(), what: "columns" });
@@ -108,12 +127,15 @@ impl Reader {
             let (path, place) = (source.label().to_owned(), Place::Row(1));
             return Err(Error::TooLong { path, place, limit: MAX_COLUMNS, unit: "columns" });
         }
-        let (names, notices) = names::check(names, source)?;
-        Ok(Self { source: source.clone(), names, has_header, notices, body })
+        let (names, name_notices) = names::check(names, source)?;
+        let (source, temporals) = (source.clone(), body.temporals(names.len()));
+        let mut reader = Self { source, names, has_header, name_notices, temporals, notices: Vec::new(), body };
+        reader.note_times(|_| true);
+        Ok(reader)
     }
 
-    /// Reads only the columns at `positions` from now on; the others may come as missing, and their types, if unknown,
-    /// are no error.
+    /// Reads only the columns at `positions`; the others may come as missing, and their types, if unknown, are no
+    /// error. To be called before the first chunk; later it has no effect on Parquet and Arrow.
     ///
     /// # Panics
     /// If a position is not one of a column.
@@ -121,9 +143,20 @@ impl Reader {
         match &mut self.body {
             // Cells of text are read on demand anyway.
             Body::Text(_) => {}
+            #[cfg(feature = "columnar")]
             Body::Parquet(parquet) => parquet.select(positions),
+            #[cfg(feature = "columnar")]
             Body::Arrow(arrow) => arrow.select(positions),
         }
+        let mut is_wanted = vec![false; self.names.len()];
+        positions.iter().for_each(|&i| is_wanted[i] = true);
+        self.note_times(|i| is_wanted[i]);
+    }
+
+    fn note_times(&mut self, is_wanted: impl Fn(usize) -> bool) {
+        let columns = self.names.iter().zip(&self.temporals).enumerate().filter(|(i, _)| is_wanted(*i));
+        let times = columns.filter_map(|(_, (name, &kind))| Some(Notice::Times { column: name.clone(), kind: kind? }));
+        self.notices = self.name_notices.iter().cloned().chain(times).collect();
     }
 
     /// Names of the columns, all different.
@@ -141,7 +174,7 @@ impl Reader {
         self.source.label()
     }
 
-    /// What was done about the names.
+    /// What was done about the names, and which of the wanted columns hold times.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
@@ -154,8 +187,23 @@ impl Reader {
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
         match &mut self.body {
             Body::Text(text) => text.next_chunk(),
+            #[cfg(feature = "columnar")]
             Body::Parquet(parquet) => parquet.next_chunk(),
+            #[cfg(feature = "columnar")]
             Body::Arrow(arrow) => arrow.next_chunk(),
+        }
+    }
+}
+
+impl Body {
+    /// The kind of time in each of `n_columns` columns.
+    fn temporals(&self, n_columns: usize) -> Vec<Option<Temporal>> {
+        match self {
+            Self::Text(_) => vec![None; n_columns],
+            #[cfg(feature = "columnar")]
+            Self::Parquet(parquet) => parquet.temporals(),
+            #[cfg(feature = "columnar")]
+            Self::Arrow(arrow) => arrow.temporals(),
         }
     }
 }

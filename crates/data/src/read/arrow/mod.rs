@@ -1,38 +1,41 @@
-//! Reads Arrow files and streams (Feather version 2 is the former), batch by batch.
+//! Reads Arrow files and streams by the crate of the format's makers, batch by batch.
 //!
-//! A stream is a list of messages; a file is the same with an index at its end. Our own, since the crate of the
-//! format's makers takes three minutes to build. Format: <https://arrow.apache.org/docs/format/Columnar.html>.
+//! A stream is a sequence of messages; a file (and Feather version 2) is the same with an index at its end.
 
-mod batch;
-mod field;
-mod flat;
+mod message;
 
 use super::CHUNK_CELLS;
-use super::damage::Damage;
-use crate::chunk::{Chunk, Column};
+use super::columnar;
+use super::damage::{Damage, contain};
+use crate::chunk::Chunk;
+use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::source::ReadSeek;
-use batch::Batch;
-use field::Field;
-use flat::Table;
+use crate::temporal::Temporal;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::{read_dictionary, read_footer_length, read_record_batch};
+use arrow_ipc::{Endianness, MessageHeader, root_as_footer};
+use arrow_schema::SchemaRef;
+use message::{MAX_METADATA, Message, check_batch, take};
 use std::collections::HashMap;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Longest metadata of a message.
-const MAX_METADATA: usize = 1 << 26;
-
-/// Most entries of a dictionary; a category has fewer by far.
-const MAX_DICTIONARY: usize = 1 << 24;
+/// Bytes of the length of the index and of the mark behind it.
+const TAIL: usize = 10;
 
 /// An Arrow stream being read.
 pub(super) struct ArrowReader {
     path: PathBuf,
     input: Input,
-    fields: Vec<Field>,
+    schema: SchemaRef,
+    /// For each column the number of its dictionary, if it has one.
+    dictionary_ids: Vec<Option<i64>>,
     wanted: Vec<bool>,
-    dictionaries: HashMap<i64, Column>,
-    batch: Option<Batch>,
+    dictionaries: HashMap<i64, ArrayRef>,
+    /// The wanted columns of some rows.
+    batch: Option<RecordBatch>,
     /// Rows of the batch that were handed out.
     used: usize,
     row: u64,
@@ -51,173 +54,155 @@ enum Input {
 impl Input {
     fn next_message(&mut self) -> std::result::Result<Option<Message>, Damage> {
         match self {
-            Self::Stream(stream) => message(stream),
+            Self::Stream(stream) => Message::read(stream),
             Self::File { file, messages } => {
                 let Some(at) = messages.next() else { return Ok(None) };
                 file.seek(SeekFrom::Start(at))?;
-                Ok(Some(message(&mut **file)?.ok_or("no message where the index says")?))
+                Ok(Some(Message::read(&mut **file)?.ok_or("no message where the index says")?))
             }
         }
     }
-}
-
-/// A message: metadata and body.
-struct Message {
-    metadata: Vec<u8>,
-    body: Vec<u8>,
 }
 
 impl ArrowReader {
     /// Reads the schema of a stream.
     pub fn open_stream(mut stream: Box<dyn Read + Send>, path: &Path) -> Result<Self> {
-        let fields = stream_schema(&mut stream).map_err(|damage| damage.of(path))?;
-        Ok(Self::new(Input::Stream(stream), fields, path))
+        contain(|| {
+            let message = Message::read(&mut stream)?.ok_or("no schema")?;
+            let schema = message.header()?.header_as_schema().ok_or("the first message is no schema")?;
+            Self::new(Input::Stream(stream), schema, path)
+        })
+        .map_err(|damage| damage.of(path))
     }
 
     /// Reads the schema of a file.
     pub fn open_file(mut file: Box<dyn ReadSeek>, path: &Path) -> Result<Self> {
-        let (fields, messages) = footer(&mut *file).map_err(|damage| damage.of(path))?;
-        Ok(Self::new(Input::File { file, messages: messages.into_iter() }, fields, path))
+        contain(|| {
+            let index = index(&mut *file)?;
+            let footer = root_as_footer(&index).map_err(|fault| format!("the index cannot be parsed: {fault}"))?;
+            let schema = footer.schema().ok_or("no schema")?;
+            let blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
+            let positions = blocks.map(|block| u64::try_from(block.offset()));
+            let positions: Vec<u64> =
+                positions.collect::<std::result::Result<_, _>>().map_err(|_| "a negative position")?;
+            Self::new(Input::File { file, messages: positions.into_iter() }, schema, path)
+        })
+        .map_err(|damage| damage.of(path))
     }
 
-    fn new(input: Input, fields: Vec<Field>, path: &Path) -> Self {
-        let (path, wanted) = (path.to_owned(), vec![true; fields.len()]);
-        Self { path, input, fields, wanted, dictionaries: HashMap::new(), batch: None, used: 0, row: 0 }
+    fn new(input: Input, stored: arrow_ipc::Schema, path: &Path) -> std::result::Result<Self, Damage> {
+        if stored.endianness() != Endianness::Little {
+            return Err("big-endian Arrow files are not read".into());
+        }
+        let fields = stored.fields().ok_or("no schema")?;
+        let dictionary_ids = fields.iter().map(|field| field.dictionary().map(|encoding| encoding.id())).collect();
+        let schema = SchemaRef::new(try_fb_to_schema(stored)?);
+        let (path, wanted) = (path.to_owned(), vec![true; schema.fields().len()]);
+        let dictionaries = HashMap::new();
+        Ok(Self { path, input, schema, dictionary_ids, wanted, dictionaries, batch: None, used: 0, row: 0 })
     }
 
     pub fn names(&self) -> Vec<String> {
-        self.fields.iter().map(|field| field.name.clone()).collect()
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// Reads only the columns at `positions` from now on.
+    /// The kind of time in each column.
+    pub fn temporals(&self) -> Vec<Option<Temporal>> {
+        self.schema.fields().iter().map(|field| columnar::temporal(field.data_type())).collect()
+    }
+
+    /// Reads only the columns at `positions`; has no effect after the first chunk.
     pub fn select(&mut self, positions: &[usize]) {
-        self.wanted.fill(false);
-        positions.iter().for_each(|&i| self.wanted[i] = true);
+        if self.batch.is_none() {
+            self.wanted.fill(false);
+            positions.iter().for_each(|&i| self.wanted[i] = true);
+        }
     }
 
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
-        for (field, _) in self.fields.iter().zip(&self.wanted).filter(|(_, wanted)| **wanted) {
-            if let Some(type_name) = field.refused() {
-                let (path, column, type_name) = (self.path.clone(), field.name.clone(), type_name.to_owned());
+        for (field, _) in self.schema.fields().iter().zip(&self.wanted).filter(|(_, wanted)| **wanted) {
+            if let Some(type_name) = columnar::refused(field.data_type()) {
+                let (path, column, type_name) = (self.path.clone(), field.name().clone(), type_name.to_owned());
                 return Err(Error::ColumnType { path, column, type_name });
             }
         }
-        self.read_chunk().map_err(|damage| damage.of(&self.path))
+        contain(|| self.read_chunk()).map_err(|damage| damage.of(&self.path))
     }
 
     fn read_chunk(&mut self) -> std::result::Result<Option<Chunk>, Damage> {
-        while self.batch.as_ref().is_none_or(|batch| self.used >= batch.n_rows) {
-            if !self.next_batch()? {
-                return Ok(None);
+        let batch = loop {
+            match &self.batch {
+                Some(batch) if self.used < batch.num_rows() => break batch,
+                _ => {
+                    // Let go of the old one before there is a new one.
+                    self.batch = None;
+                    self.used = 0;
+                    self.batch = self.next_batch()?;
+                    if self.batch.is_none() {
+                        return Ok(None);
+                    }
+                }
             }
-        }
-        let Some(batch) = &self.batch else { return Ok(None) };
-        let n_rows = (CHUNK_CELLS / self.fields.len().max(1)).clamp(1, 8192).min(batch.n_rows - self.used);
-        let columns = batch.slice(self.used, self.used + n_rows, &self.dictionaries)?;
+        };
+        let n_rows = (CHUNK_CELLS / batch.num_columns().max(1)).clamp(1, 8192).min(batch.num_rows() - self.used);
+        let mut arrays = batch.columns().iter();
+        let column = |&wanted: &bool| match wanted {
+            true => columnar::column(arrays.next().ok_or("a column is missing")?, self.used, n_rows),
+            false => Ok(Column::Missing),
+        };
+        let columns = self.wanted.iter().map(column).collect::<std::result::Result<_, _>>()?;
         let chunk = Chunk::columns(columns, n_rows, self.row);
         self.used += n_rows;
         self.row += n_rows as u64;
         Ok(Some(chunk))
     }
 
-    /// Reads on to the next batch of rows; false at the end.
-    fn next_batch(&mut self) -> std::result::Result<bool, Damage> {
-        while let Some(Message { metadata, body }) = self.input.next_message()? {
-            let message = Table::root(&metadata).ok_or("a message cannot be parsed")?;
-            let header = message.table(2).ok_or("a message without header")?;
-            match message.u8(1) {
-                2 => self.read_dictionary(&header, &body)?,
-                3 => {
-                    self.batch = Some(Batch::new(&header, &body, &self.fields, &self.wanted)?);
-                    self.used = 0;
-                    return Ok(true);
+    /// Reads on to the next batch of rows; `None` at the end.
+    fn next_batch(&mut self) -> std::result::Result<Option<RecordBatch>, Damage> {
+        let wanted: Vec<usize> = (0..self.wanted.len()).filter(|&i| self.wanted[i]).collect();
+        while let Some(message) = self.input.next_message()? {
+            let header = message.header()?;
+            match header.header_type() {
+                MessageHeader::RecordBatch => {
+                    let batch = header.header_as_record_batch().ok_or("a batch without its description")?;
+                    check_batch(&batch, message.body())?;
+                    let (body, version) = (message.body(), header.version());
+                    let schema = SchemaRef::clone(&self.schema);
+                    return Ok(Some(read_record_batch(
+                        body,
+                        batch,
+                        schema,
+                        &self.dictionaries,
+                        Some(&wanted),
+                        &version,
+                    )?));
+                }
+                MessageHeader::DictionaryBatch => {
+                    let batch = header.header_as_dictionary_batch().ok_or("a dictionary without its description")?;
+                    // The dictionary of a column that nobody wants may be of a type that is not read.
+                    if wanted.iter().any(|&i| self.dictionary_ids[i] == Some(batch.id())) {
+                        check_batch(&batch.data().ok_or("a dictionary without values")?, message.body())?;
+                        let (body, version) = (message.body(), header.version());
+                        read_dictionary(body, batch, &self.schema, &mut self.dictionaries, &version)?;
+                    }
                 }
                 _ => {}
             }
         }
-        Ok(false)
-    }
-
-    fn read_dictionary(&mut self, header: &Table, body: &[u8]) -> std::result::Result<(), Damage> {
-        let id = header.i64(0);
-        let user = self.fields.iter().find(|field| field.dictionary.is_some_and(|(used, _)| used == id));
-        // The dictionary of a column within a column, or of one that is refused, is of no use.
-        let Some(field) = user.filter(|field| field.refused().is_none()) else { return Ok(()) };
-        let data = header.table(1).ok_or("a dictionary without values")?;
-        let batch = Batch::new(&data, body, &[field.without_dictionary()], &[true])?;
-        if batch.n_rows > MAX_DICTIONARY {
-            return Err("a dictionary of too many entries".into());
-        }
-        let values = batch.slice(0, batch.n_rows, &HashMap::new())?.pop().ok_or("a dictionary without values")?;
-        let is_delta = header.u8(2) != 0;
-        match self.dictionaries.get_mut(&id) {
-            Some(known) if is_delta => {
-                (0..batch.n_rows)
-                    .try_for_each(|i| known.push_from(&values, i))
-                    .ok_or("a dictionary grows too large")?;
-            }
-            _ => _ = self.dictionaries.insert(id, values),
-        }
-        Ok(())
+        Ok(None)
     }
 }
 
-fn stream_schema(input: &mut impl Read) -> std::result::Result<Vec<Field>, Damage> {
-    let first = message(input)?.ok_or("no schema")?;
-    let message = Table::root(&first.metadata).ok_or("the schema cannot be parsed")?;
-    if message.u8(1) != 1 {
-        return Err("the first message is no schema".into());
-    }
-    field::fields(&message.table(2).ok_or("the schema cannot be parsed")?)
-}
-
-/// The columns of a file and the positions of its messages, from the index at its end.
-fn footer(file: &mut dyn ReadSeek) -> std::result::Result<(Vec<Field>, Vec<u64>), Damage> {
-    let early = "the file does not end as an Arrow file does; was it cut short?";
-    let length = file.seek(SeekFrom::End(0))?;
-    let end = length.checked_sub(10).ok_or(early)?;
-    file.seek(SeekFrom::Start(end))?;
-    let tail = take(file, 10)?;
-    let size =
-        tail.strip_suffix(b"ARROW1").and_then(|size| size.try_into().ok()).map(u32::from_le_bytes).ok_or(early)?;
-    if size as usize > MAX_METADATA {
+/// The index at the end of a file.
+fn index(file: &mut dyn ReadSeek) -> std::result::Result<Vec<u8>, Damage> {
+    let cut = "the file does not end as an Arrow file does; was it cut short?";
+    let tail_at = file.seek(SeekFrom::End(0))?.checked_sub(TAIL as u64).ok_or(cut)?;
+    file.seek(SeekFrom::Start(tail_at))?;
+    let tail: [u8; TAIL] = take(file, TAIL)?.try_into().map_err(|_| cut)?;
+    let length = read_footer_length(tail).map_err(|_| cut)?;
+    if length > MAX_METADATA {
         return Err("the index is too long".into());
     }
-    file.seek(SeekFrom::Start(end.checked_sub(u64::from(size)).ok_or(early)?))?;
-    let bytes = take(file, size as usize)?;
-    let footer = Table::root(&bytes).ok_or("the index cannot be parsed")?;
-    let fields = field::fields(&footer.table(1).ok_or("no schema")?)?;
-    // A block is a position, the length of the metadata and that of the body.
-    let blocks = footer.structs::<3>(2).zip(footer.structs::<3>(3)).ok_or("the index cannot be parsed")?;
-    let positions = blocks.0.into_iter().chain(blocks.1).map(|[at, ..]| u64::try_from(at));
-    Ok((fields, positions.collect::<std::result::Result<_, _>>().map_err(|_| "a negative position")?))
-}
-
-/// The next message; `None` at the end of the stream or of the bytes.
-fn message(input: &mut (impl Read + ?Sized)) -> std::result::Result<Option<Message>, Damage> {
-    let head = take(input, 8)?;
-    let Some(size) = head.strip_prefix(&[0xff; 4]).and_then(|size| size.try_into().ok()).map(u32::from_le_bytes) else {
-        return Ok(None);
-    };
-    match size as usize {
-        0 => Ok(None),
-        size if size > MAX_METADATA => Err("the metadata of a message is too long".into()),
-        size => {
-            let metadata = take(input, size)?;
-            let body_len = Table::root(&metadata).ok_or("a message cannot be parsed")?.i64(3);
-            let body_len = usize::try_from(body_len).map_err(|_| "a message of negative length")?;
-            let body = take(input, body_len)?;
-            if body.len() < body_len {
-                return Err("the file ends within a message; was it cut short?".into());
-            }
-            Ok(Some(Message { metadata, body }))
-        }
-    }
-}
-
-/// The next `n` bytes, fewer at the end: what a message claims is not allocated before it is there.
-fn take(input: &mut (impl Read + ?Sized), n: usize) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    input.take(n as u64).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    file.seek(SeekFrom::Start(tail_at.checked_sub(length as u64).ok_or(cut)?))?;
+    Ok(take(file, length)?)
 }

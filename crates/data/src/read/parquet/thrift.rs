@@ -1,192 +1,237 @@
-//! Parses the compact protocol of Thrift, in which Parquet writes its metadata.
+//! The little of Thrift's compact protocol that tells whether the claims of a Parquet file are possible.
+//!
+//! ```text
+//! structure   fields, then 0
+//! field       (step of its number) · 16 + kind, then its value; with step 0 the number follows the kind, zigzag
+//! list        (length) · 16 + kind, then its values; with length 15 the true one follows the kind
+//! integer     zigzag: 0, −1, 1, −2, … as 0, 1, 2, 3, …; seven bits a byte, the lowest first
+//! ```
+//!
+//! The crate that parses the metadata in earnest makes room for as many columns as a group says to have, and follows
+//! groups within groups as deep as they go. Either can end the process, so both are bounded here, before.
 
-/// Deeper nesting does not occur in Parquet.
-const MAX_DEPTH: usize = 16;
+/// Kinds of values.
+const TRUE: u8 = 1;
+const FALSE: u8 = 2;
+const I8: u8 = 3;
+const I16: u8 = 4;
+const I32: u8 = 5;
+const I64: u8 = 6;
+const DOUBLE: u8 = 7;
+const BINARY: u8 = 8;
+const LIST: u8 = 9;
+const SET: u8 = 10;
+const MAP: u8 = 11;
+const STRUCT: u8 = 12;
 
-/// A value whose meaning depends on the field it stands in.
-#[derive(Debug)]
-pub(super) enum Value<'a> {
-    Bool(bool),
-    Int(i64),
-    Bytes(&'a [u8]),
-    List(Vec<Value<'a>>),
-    /// Fields by number, ascending in sound files.
-    Struct(Vec<(i64, Value<'a>)>),
-    /// Floating-point numbers and maps, which nobody asks for.
-    Other,
-}
+/// Deeper values are not followed.
+const MAX_DEPTH: usize = 32;
+/// Groups within groups of columns; tables of nested data have some ten.
+const MAX_NESTING: usize = 64;
 
-impl<'a> Value<'a> {
-    /// The struct at the beginning of `bytes`, and the number of bytes it takes. `None` if the bytes end within it, or
-    /// are none.
-    pub fn parse(bytes: &'a [u8]) -> Option<(Self, usize)> {
-        let mut parser = Parser { bytes, at: 0 };
-        let value = parser.structure(0)?;
-        Some((value, parser.at))
-    }
+/// Numbers of the fields that are looked at.
+const SCHEMA: i64 = 2;
+const N_CHILDREN: i64 = 5;
 
-    pub fn field(&self, id: i64) -> Option<&Self> {
-        match self {
-            Self::Struct(fields) => fields.iter().find(|(i, _)| *i == id).map(|(_, value)| value),
-            _ => None,
-        }
-    }
-
-    pub fn int(&self, id: i64) -> Option<i64> {
-        match self.field(id)? {
-            Self::Int(value) => Some(*value),
-            _ => None,
-        }
-    }
-
-    /// A size or position.
-    pub fn size(&self, id: i64) -> Option<usize> {
-        usize::try_from(self.int(id)?).ok()
-    }
-
-    pub fn flag(&self, id: i64) -> Option<bool> {
-        match self.field(id)? {
-            Self::Bool(value) => Some(*value),
-            _ => None,
-        }
-    }
-
-    pub fn text(&self, id: i64) -> Option<&'a str> {
-        match self.field(id)? {
-            Self::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
-            _ => None,
-        }
-    }
-
-    pub fn list(&self, id: i64) -> Option<&[Self]> {
-        match self.field(id)? {
-            Self::List(values) => Some(values),
-            _ => None,
-        }
-    }
-}
-
-struct Parser<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Parser<'a> {
-    fn byte(&mut self) -> Option<u8> {
-        let byte = *self.bytes.get(self.at)?;
-        self.at += 1;
-        Some(byte)
-    }
-
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let taken = self.bytes.get(self.at..self.at.checked_add(n)?)?;
-        self.at += n;
-        Some(taken)
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let (value, n_bytes) = varint(&self.bytes[self.at..])?;
-        self.at += n_bytes;
-        Some(value)
-    }
-
-    fn zigzag(&mut self) -> Option<i64> {
-        let value = self.varint()?;
-        Some((value >> 1) as i64 ^ -((value & 1) as i64))
-    }
-
-    fn structure(&mut self, depth: usize) -> Option<Value<'a>> {
-        let (mut fields, mut id) = (Vec::new(), 0_i64);
-        loop {
-            let head = self.byte()?;
-            let kind = head & 0x0f;
-            if kind == 0 {
-                return Some(Value::Struct(fields));
-            }
-            id = match head >> 4 {
-                0 => self.zigzag()?,
-                step => id.checked_add(i64::from(step))?,
-            };
-            let value = match kind {
-                1 => Value::Bool(true),
-                2 => Value::Bool(false),
-                kind => self.value(kind, depth)?,
-            };
-            fields.push((id, value));
-        }
-    }
-
-    fn value(&mut self, kind: u8, depth: usize) -> Option<Value<'a>> {
-        if depth >= MAX_DEPTH {
-            return None;
-        }
-        Some(match kind {
-            1 | 2 => Value::Bool(self.byte()? == 1),
-            3 => Value::Int(i64::from(self.byte()? as i8)),
-            4..=6 => Value::Int(self.zigzag()?),
-            7 => {
-                self.take(8)?;
-                Value::Other
-            }
-            8 => {
-                let n = usize::try_from(self.varint()?).ok()?;
-                Value::Bytes(self.take(n)?)
-            }
-            9 | 10 => {
-                let head = self.byte()?;
-                let n = if head >> 4 == 15 { usize::try_from(self.varint()?).ok()? } else { usize::from(head >> 4) };
-                // Every element takes a byte at least, so the list ends with the bytes whatever it claims.
-                Value::List((0..n).map(|_| self.value(head & 0x0f, depth + 1)).collect::<Option<_>>()?)
-            }
-            11 => {
-                let n = self.varint()?;
-                let kinds = if n > 0 { self.byte()? } else { 0 };
-                for _ in 0..n {
-                    self.value(kinds >> 4, depth + 1)?;
-                    self.value(kinds & 0x0f, depth + 1)?;
-                }
-                Value::Other
-            }
-            12 => self.structure(depth + 1)?,
-            _ => return None,
-        })
-    }
-}
-
-/// An unsigned number in groups of seven bits, and the number of bytes it takes.
-pub(super) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
+/// Takes a number of seven bits a byte, the lowest first.
+pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
-    for (i, byte) in bytes.iter().take(10).enumerate() {
-        value |= u64::from(byte & 0x7f) << (7 * i);
+    for shift in (0..64).step_by(7) {
+        let byte = take_byte(bytes)?;
+        value |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
-            return Some((value, i + 1));
+            return Some(value);
         }
     }
     None
+}
+
+fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
+    let coded = varint(bytes)?;
+    Some((coded >> 1) as i64 ^ -((coded & 1) as i64))
+}
+
+fn take_byte(bytes: &mut &[u8]) -> Option<u8> {
+    let (&byte, rest) = bytes.split_first()?;
+    *bytes = rest;
+    Some(byte)
+}
+
+fn take(bytes: &mut &[u8], n: u64) -> Option<()> {
+    *bytes = bytes.get(usize::try_from(n).ok()?..)?;
+    Some(())
+}
+
+/// Whether the metadata of a file have all that their lists claim, and columns nested to a bounded depth.
+pub(super) fn is_possible(mut metadata: &[u8]) -> bool {
+    let mut groups = Groups::default();
+    let walked = fields(&mut metadata, &mut |number, kind, bytes| match (number, kind) {
+        (SCHEMA, LIST) => {
+            let (n, element) = list(bytes)?;
+            (element == STRUCT).then_some(())?;
+            for _ in 0..n {
+                let mut n_children = 0;
+                fields(bytes, &mut |number, kind, bytes| match (number, kind) {
+                    (N_CHILDREN, I32) => {
+                        n_children = zigzag(bytes)?;
+                        Some(())
+                    }
+                    _ => skip(kind, bytes, 0),
+                })?;
+                groups.push(n_children)?;
+            }
+            groups.are_complete().then_some(())
+        }
+        _ => skip(kind, bytes, 0),
+    });
+    walked.is_some()
+}
+
+/// The groups that a list of columns is in the midst of: for each, how many columns it still lacks.
+#[derive(Default)]
+struct Groups {
+    open: Vec<i64>,
+    n_columns: usize,
+}
+
+impl Groups {
+    /// The next column, itself a group if it has children.
+    fn push(&mut self, n_children: i64) -> Option<()> {
+        self.n_columns += 1;
+        match self.open.last_mut() {
+            Some(lacking) => *lacking -= 1,
+            None if self.n_columns > 1 => return None,
+            None => {}
+        }
+        if n_children > 0 {
+            self.open.push(n_children);
+        }
+        while self.open.last() == Some(&0) {
+            self.open.pop();
+        }
+        (n_children >= 0 && self.open.len() <= MAX_NESTING).then_some(())
+    }
+
+    fn are_complete(&self) -> bool {
+        self.open.is_empty()
+    }
+}
+
+/// Walks the fields of a structure; `visit` takes the value of each.
+fn fields(bytes: &mut &[u8], visit: &mut dyn FnMut(i64, u8, &mut &[u8]) -> Option<()>) -> Option<()> {
+    let mut number = 0_i64;
+    loop {
+        let head = take_byte(bytes)?;
+        if head == 0 {
+            return Some(());
+        }
+        number = match head >> 4 {
+            0 => zigzag(bytes)?,
+            step => number.checked_add(step.into())?,
+        };
+        visit(number, head & 0x0f, bytes)?;
+    }
+}
+
+/// Length and kind of a list. What takes no bytes could be claimed without end.
+fn list(bytes: &mut &[u8]) -> Option<(u64, u8)> {
+    let head = take_byte(bytes)?;
+    let n = if head >> 4 == 0x0f { varint(bytes)? } else { u64::from(head >> 4) };
+    (n <= bytes.len() as u64).then_some((n, head & 0x0f))
+}
+
+fn skip(kind: u8, bytes: &mut &[u8], depth: usize) -> Option<()> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    match kind {
+        // A field says its truth value by its kind.
+        TRUE | FALSE => Some(()),
+        I8 => take(bytes, 1),
+        I16 | I32 | I64 => varint(bytes).map(|_| ()),
+        DOUBLE => take(bytes, 8),
+        BINARY => {
+            let length = varint(bytes)?;
+            take(bytes, length)
+        }
+        LIST | SET => {
+            let (n, element) = list(bytes)?;
+            (0..n).try_for_each(|_| skip_element(element, bytes, depth + 1))
+        }
+        MAP => match varint(bytes)? {
+            0 => Some(()),
+            n => {
+                let kinds = take_byte(bytes)?;
+                (n <= bytes.len() as u64).then_some(())?;
+                (0..n).try_for_each(|_| {
+                    skip_element(kinds >> 4, bytes, depth + 1)?;
+                    skip_element(kinds & 0x0f, bytes, depth + 1)
+                })
+            }
+        },
+        STRUCT => fields(bytes, &mut |_, kind, bytes| skip(kind, bytes, depth + 1)),
+        _ => None,
+    }
+}
+
+/// Within a list, a truth value is a byte.
+fn skip_element(kind: u8, bytes: &mut &[u8], depth: usize) -> Option<()> {
+    match kind {
+        TRUE | FALSE => take(bytes, 1),
+        _ => skip(kind, bytes, depth),
+    }
+}
+
+/// The size that a page's header states for the page once decompressed: the second field, behind the kind of the page.
+pub(super) fn unfolded_size(mut header: &[u8]) -> Option<u64> {
+    const NEXT_I32: u8 = 0x10 + I32;
+    (take_byte(&mut header)? == NEXT_I32).then_some(())?;
+    zigzag(&mut header)?;
+    (take_byte(&mut header)? == NEXT_I32).then_some(())?;
+    u64::try_from(zigzag(&mut header)?).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn by_hand() -> Result<(), String> {
-        // {1: 150, 3: "ab", 4: true, 5: [1, -1], 6: {1: -3}}
-        let bytes = [
-            0x15, 0xac, 0x02, 0x28, 0x02, b'a', b'b', 0x11, 0x19, 0x25, 0x02, 0x01, 0x1c, 0x15, 0x05, 0x00, 0x00, 0xff,
-        ];
-        let (value, used) = Value::parse(&bytes).ok_or("no value")?;
-        assert_eq!(used, bytes.len() - 1);
-        assert_eq!((value.int(1), value.text(3), value.flag(4)), (Some(150), Some("ab"), Some(true)));
-        assert!(matches!(value.list(5), Some([Value::Int(1), Value::Int(-1)])));
-        assert_eq!(value.field(6).and_then(|inner| inner.int(1)), Some(-3));
-        assert!(value.field(2).is_none());
-        for cut in 0..used {
-            assert!(Value::parse(&bytes[..cut]).is_none(), "{cut}");
+    /// Metadata with a version and a schema whose columns have so many children each.
+    fn metadata(n_children: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0x15, 2, 0x19, 0xf0 + STRUCT];
+        bytes.extend([n_children.len() as u8 % 128 + 128, (n_children.len() / 128) as u8]);
+        for &n in n_children {
+            // A name, then zigzag, as the sixth of the fields with a step of five before it.
+            bytes.extend_from_slice(&[0x48, 1, b'x']);
+            bytes.extend_from_slice(if n > 0 { &[0x15] } else { &[] });
+            bytes.extend((n > 0).then_some(2 * n));
+            bytes.push(0);
         }
-        // Structs within structs without end, and a list that claims more than there is.
-        assert!(Value::parse(&[0x1c; 1000]).is_none());
-        assert!(Value::parse(&[0x19, 0xf5, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x02]).is_none());
-        Ok(())
+        bytes.push(0);
+        bytes
+    }
+
+    #[test]
+    fn columns_are_as_many_as_groups_say() {
+        assert!(is_possible(&metadata(&[3, 0, 2, 0, 0, 0])));
+        assert!(!is_possible(&metadata(&[4, 0, 2, 0, 0, 0])));
+        assert!(!is_possible(&metadata(&[2, 0, 2, 0, 0, 0])));
+        assert!(!is_possible(&metadata(&[60, 0])));
+        let whole = metadata(&[1, 1, 1, 0]);
+        assert!((0..whole.len()).all(|n| !is_possible(&whole[..n])));
+    }
+
+    #[test]
+    fn groups_within_groups_end_somewhere() {
+        let nested = |n: usize| metadata(&[vec![1; n], vec![0]].concat());
+        assert!(is_possible(&nested(MAX_NESTING)));
+        assert!(!is_possible(&nested(MAX_NESTING + 1)));
+    }
+
+    #[test]
+    fn pages_say_their_size() {
+        assert_eq!(unfolded_size(&[0x15, 0, 0x15, 0x80, 0x02, 0x15, 6]), Some(128));
+        assert_eq!(unfolded_size(&[0x15, 0, 0x15, 0x01]), None, "a negative size");
+        assert_eq!(unfolded_size(&[0x15, 0, 0x15]), None);
+        assert_eq!(unfolded_size(&[0x25, 0, 0x15, 2]), None);
     }
 }
