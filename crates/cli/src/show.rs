@@ -141,6 +141,7 @@ fn noise(saved: &SavedModel) -> Vec<String> {
             })
             .collect(),
         Likelihood::Probit(_) => vec!["probit".to_owned()],
+        Likelihood::Custom(_) => vec!["of a kind from outside".to_owned()],
     }
 }
 

@@ -245,7 +245,7 @@ mod tests {
             "alpha: 0 is not allowed; it must be greater than 0 and at most 1",
             "3 inducing inputs requested but the inputs have only 1 distinct rows",
             "I + Λ of layer 4 of output 2: not positive definite at pivot 1 with jitter 0e0",
-            "targets: row 1, column 0 is 0.5; a probit target must be −1 or +1",
+            "targets: row 1, column 0 is 0.5; a label must be −1 or +1",
             "principal directions: the iteration did not converge",
             "there is no parameter 'lengthscales'; the network has lengthscale, noise_var, signal_var, z",
             "the data are not those that the run began with: their fingerprint is 8de459d53dfd8e38, not dbc57db1ea1dd9e4",

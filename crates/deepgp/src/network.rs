@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, expect_size};
 use crate::gauss::Factor;
 use crate::layer::{Layer, LayerGrad};
-use crate::likelihood::{Likelihood, Observation};
+use crate::likelihood::{Likelihood, Observation, check_latent};
 use crate::param::{Block, BlockMut, Parameters};
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::simd::wide;
@@ -42,8 +42,9 @@ impl DeepGp {
         for (l, pair) in self.layers.windows(2).enumerate() {
             expect_size("inputs of a layer", pair[0].dim_out, pair[1].dim_in()).map_err(|e| e.in_layer(l + 1))?;
         }
-        expect_size("outputs of the last layer", self.likelihood.dim_out(), last.dim_out)?;
-        self.likelihood.check()
+        expect_size("outputs of the last layer", self.likelihood.n_latent(), last.dim_out)?;
+        self.likelihood.check()?;
+        check_latent(&self.likelihood)
     }
 
     /// The layers, first to last.
@@ -61,9 +62,14 @@ impl DeepGp {
         self.layers[0].dim_in()
     }
 
-    /// Number of outputs.
-    pub fn dim_out(&self) -> usize {
-        self.likelihood.dim_out()
+    /// Number of latent functions: the width of the last layer.
+    pub fn n_latent(&self) -> usize {
+        self.likelihood.n_latent()
+    }
+
+    /// Number of targets: the columns of y.
+    pub fn n_targets(&self) -> usize {
+        self.likelihood.n_targets()
     }
 
     /// Checks a table of inputs.
@@ -75,15 +81,17 @@ impl DeepGp {
         expect_size("columns of the inputs", self.dim_in(), x.cols())
     }
 
-    /// Checks inputs and targets together.
+    /// Checks inputs and targets together. A target may be missing, which is NaN; so may all of a row.
     ///
     /// # Errors
     /// As [`DeepGp::check_inputs`], and what the likelihood says of the targets.
     pub fn check_data(&self, x: &Mat, y: &Mat) -> Result<()> {
         self.check_inputs(x)?;
-        y.check_data("targets")?;
+        if y.as_slice().is_empty() {
+            return Err(Error::Empty { what: "targets", rows: y.rows(), columns: y.cols() });
+        }
         expect_size("rows of the targets", x.rows(), y.rows())?;
-        expect_size("columns of the targets", self.dim_out(), y.cols())?;
+        expect_size("columns of the targets", self.n_targets(), y.cols())?;
         self.likelihood.check_targets(y)
     }
 

@@ -104,11 +104,12 @@ impl Predictor {
 
     fn predict_with(&self, x: &Mat, x_var: Option<&Mat>) -> Result<Prediction> {
         self.fitted.network.check_inputs(x)?;
-        let d_out = self.fitted.network.dim_out();
-        let (mut f, mut y) = (DiagGaussian::zeros(x.rows(), d_out), DiagGaussian::zeros(x.rows(), d_out));
+        let network = &self.fitted.network;
+        let mut f = DiagGaussian::zeros(x.rows(), network.n_latent());
+        let mut y = DiagGaussian::zeros(x.rows(), network.n_targets());
         self.for_latents(x, x_var, |n, mean, var| {
             f.set_point(n, mean, var);
-            self.fitted.network.likelihood().observe(mean, var, y.mean.row_mut(n), y.var.row_mut(n));
+            network.likelihood().observe(mean, var, y.mean.row_mut(n), y.var.row_mut(n));
         })?;
         Ok(Prediction { f, y })
     }
@@ -128,7 +129,7 @@ impl Predictor {
         Ok(all)
     }
 
-    /// Log density of each row's targets under the predicted moments, in nats.
+    /// Log density of each row's targets under the predicted moments, in nats: of those that are not missing, 0 if all are.
     ///
     /// # Errors
     /// As [`Predictor::predict`], and for targets that do not fit.
@@ -149,8 +150,8 @@ impl Predictor {
     /// As [`Predictor::predict`].
     pub fn sample_mixture(&self, x: &Mat, n_samples: usize, rng: &mut impl Rng) -> Result<Vec<DiagGaussian>> {
         self.fitted.network.check_inputs(x)?;
-        let d_out = self.fitted.network.dim_out();
-        let mut draws = vec![DiagGaussian::zeros(x.rows(), d_out); n_samples];
+        let n_latent = self.fitted.network.n_latent();
+        let mut draws = vec![DiagGaussian::zeros(x.rows(), n_latent); n_samples];
         let (mut tape, mut block) = (ExactTape::default(), Mat::default());
         let mut rows = Vec::new();
         for start in (0..x.rows()).step_by(BLOCK) {
@@ -178,7 +179,7 @@ impl Predictor {
         Ok(draws)
     }
 
-    /// Draws of y at each row of `x`, one matrix (N × D_out) per sample.
+    /// Draws of y at each row of `x`, one matrix (N × T) per sample.
     ///
     /// # Errors
     /// As [`Predictor::predict`].
@@ -186,7 +187,7 @@ impl Predictor {
         let mut draws = Vec::with_capacity(n_samples);
         for _ in 0..n_samples {
             let moments = self.sample_mixture(x, 1, rng)?.remove(0);
-            let (mut f, mut y) = (moments.mean, Mat::zeros(x.rows(), moments.var.cols()));
+            let (mut f, mut y) = (moments.mean, Mat::zeros(x.rows(), self.fitted.network.n_targets()));
             for n in 0..f.rows() {
                 for (f, var) in f.row_mut(n).iter_mut().zip(moments.var.row(n)) {
                     let noise: f64 = StandardNormal.sample(rng);

@@ -2,13 +2,15 @@
 
 mod common;
 
+use common::case::{Case, SMOOTH_JITTER};
+use common::laws::{Plain, explained, likelihoods};
 use common::{Draw, chain, column, engines, flat, free, gaussian, inference, no_factors, rows};
 use deepgp::gauss::Factor;
 use deepgp::infer::StepWorkspace;
 use deepgp::infer::{Batch, Engine, Event, Inference, InferenceSettings, Site, State};
 use deepgp::kernel::{Eq, Kernel, Matern, Smoothness};
 use deepgp::layer::{Layer, Mean};
-use deepgp::likelihood::{Likelihood, Probit, StudentT};
+use deepgp::likelihood::{Gaussian, Likelihood, StudentT};
 use deepgp::network::DeepGp;
 use deepgp::param::Parameters;
 use deepgp::train::{self, Progress, Trainer};
@@ -21,28 +23,6 @@ use std::ops::ControlFlow;
 // ---------------------------------------------------------------------------------------------------------------------
 // The registry: a chain through the variants of each enum. The matches name every variant, so that a new one does not
 // compile before it has its place here.
-
-fn likelihoods(dim_out: usize, draw: &mut Draw) -> Vec<Likelihood> {
-    chain(|previous| {
-        Some(match previous {
-            None => gaussian(dim_out, draw.uniform(0.1, 0.4)),
-            Some(Likelihood::Gaussian(_)) => Likelihood::Probit(Probit { dim_out }),
-            Some(Likelihood::Probit(_)) => {
-                Likelihood::StudentT(StudentT { scale: draw.uniforms(dim_out, 0.3, 0.6), dof: draw.uniform(2.5, 8.0) })
-            }
-            Some(Likelihood::StudentT(_)) => return None,
-        })
-    })
-}
-
-/// Targets that the likelihood can explain.
-fn targets(likelihood: &Likelihood, n: usize, dim_out: usize, draw: &mut Draw) -> Mat {
-    let y = draw.normals(n, dim_out);
-    match likelihood {
-        Likelihood::Gaussian(_) | Likelihood::StudentT(_) => y,
-        Likelihood::Probit(_) => Mat::from_fn(n, dim_out, |i, d| y[(i, d)].signum()),
-    }
-}
 
 fn means(dim_in: usize, dim_out: usize, draw: &mut Draw) -> Vec<Mean> {
     chain(|previous| {
@@ -83,17 +63,6 @@ fn shapes() -> impl Strategy<Value = Shape> {
         .prop_map(|(widths, n_inducing, n_data, alpha, seed)| Shape { widths, n_inducing, n_data, alpha, seed })
 }
 
-/// A network with data and factors.
-struct Case {
-    name: String,
-    model: DeepGp,
-    factors: Vec<Vec<Factor>>,
-    x: Mat,
-    y: Mat,
-    alpha: f64,
-    tolerance: Tolerance,
-}
-
 /// A network of the given shape for every likelihood, mean and kernel.
 fn cases(shape: &Shape) -> Vec<Case> {
     let (n_likelihoods, n_means, n_kernels) = {
@@ -120,7 +89,8 @@ fn cases(shape: &Shape) -> Vec<Case> {
             })
             .collect();
         let law = likelihoods(widths[last], &mut draw).swap_remove(likelihood);
-        let (x, y) = (draw.normals(shape.n_data, widths[0]), targets(&law, shape.n_data, widths[last], &mut draw));
+        let (x, y) =
+            (draw.normals(shape.n_data, widths[0]), explained(&law, &draw.normals(shape.n_data, widths[last])));
         let name = format!("{law:?}, {:?}, {:?}", layers[0].mean, layers[0].kernel);
         let tolerance = difference_tolerance(&layers[0].kernel, layers.len());
         let model = DeepGp::new(layers, law).expect("a network");
@@ -130,49 +100,7 @@ fn cases(shape: &Shape) -> Vec<Case> {
     all
 }
 
-/// A jitter large enough that a linear law with more inducing inputs than dimensions is smooth on the scale of a
-/// difference; it scales with K_zz, so that it takes part in the derivative.
-const SMOOTH_JITTER: f64 = 1e-2;
-
 impl Case {
-    fn with_free(&self, theta: &[f64]) -> (DeepGp, usize) {
-        let mut model = self.model.clone();
-        let used = model.write_free(theta);
-        (model, used)
-    }
-
-    /// The gradient of a step against differences of the energy that the same engine reports.
-    fn check_step(&self, engine: Engine) {
-        let inference = inference(engine, self.alpha, 0.3, SMOOTH_JITTER);
-        let mut ws = StepWorkspace::new(&self.model);
-        let mut state = State::new(self.factors.clone(), self.x.rows(), &inference).expect("a state");
-        // One step elsewhere, so that the points' own factors differ.
-        inference.step(&self.model, &mut state, Batch::of(&self.x, &self.y, &[1]), &mut ws).expect("a step");
-        let mut theta = free(&self.model);
-        state.read_free(&mut theta);
-        // Within a batch EP and ADF move from point to point: their gradient is that of each point at its own cavity.
-        let batch_rows: &[usize] = match engine {
-            Engine::Sep(_) | Engine::JointEnergy => &[0, 2],
-            Engine::Ep | Engine::Adf => &[2],
-        };
-        let batch = Batch::of(&self.x, &self.y, batch_rows);
-        let energy = |theta: &[f64]| {
-            let (model, used) = self.with_free(theta);
-            let (mut state, mut ws) = (state.clone(), StepWorkspace::new(&model));
-            state.write_free(&theta[used..]);
-            match engine {
-                Engine::Sep(_) | Engine::JointEnergy => {
-                    inference.sep_energy(&model, state.factors(), batch, &mut ws).expect("energy").energy
-                }
-                Engine::Ep | Engine::Adf => inference.step(&model, &mut state, batch, &mut ws).expect("a step").energy,
-            }
-        };
-        let step = inference.step(&self.model, &mut state.clone(), batch, &mut ws).expect("a step");
-        let what = format!("{engine:?}, {}", self.name);
-        assert_all_close(&format!("energy, {what}"), &[step.energy], &[energy(&theta)], Tolerance::Rounding);
-        assert_all_close(&what, &step.gradient, &gradient(energy, &theta), self.tolerance);
-    }
-
     /// ∂E/∂(Λ, η) against differences; entries (i, j) and (j, i) of Λ move together.
     fn check_factors(&self) {
         let inference = inference(Engine::JointEnergy, self.alpha, 0.3, SMOOTH_JITTER);
@@ -263,8 +191,9 @@ fn hostile(trouble: Trouble, likelihood: usize) -> (DeepGp, Mat, Mat) {
         Likelihood::Gaussian(_) => gaussian(1, noise_var),
         Likelihood::Probit(law) => Likelihood::Probit(law),
         Likelihood::StudentT(law) => Likelihood::StudentT(StudentT { scale: vec![noise_var.sqrt()], ..law }),
+        Likelihood::Custom(_) => Likelihood::custom(Plain(Gaussian::isotropic(1, noise_var))),
     };
-    let (x, mut y) = (draw.normals(8, 1), targets(&law, 8, 1, &mut draw));
+    let (x, mut y) = (draw.normals(8, 1), explained(&law, &draw.normals(8, 1)));
     if !matches!(law, Likelihood::Probit(_)) {
         y.as_mut_slice().iter_mut().for_each(|y| *y *= scale);
     }

@@ -2,13 +2,15 @@
 
 mod common;
 
-use common::{Draw, chain, column, gaussian, no_factors};
+use common::laws::likelihoods;
+use common::{Draw, column, gaussian, no_factors};
 use deepgp::Fitted;
+use deepgp::closed;
 use deepgp::infer::{Engine, Event, Inference, InferenceSettings, Site, State};
 use deepgp::init::{Architecture, network};
 use deepgp::kernel::{Eq, Kernel, Linear};
 use deepgp::layer::{Layer, Mean};
-use deepgp::likelihood::{Gaussian, Likelihood, Probit, StudentT};
+use deepgp::likelihood::{Likelihood, Probit, StudentT};
 use deepgp::network::DeepGp;
 use deepgp::param::{Domain, Parameters};
 use deepgp::predict::Predictor;
@@ -61,15 +63,34 @@ fn data_that_are_not_finite() {
         let inputs = ["inputs", "row 3", "column 1", name];
         let targets = ["targets", "row 4", "column 0", name];
         assert_refused(trainer(&model, &bad_x, &y), &inputs);
-        assert_refused(trainer(&model, &x, &bad_y), &targets);
         assert_refused(energy(&fitted(&model), &bad_x, &y), &inputs);
         assert_refused(predictor.predict(&bad_x), &inputs);
         assert_refused(predictor.layers(&bad_x), &inputs);
-        assert_refused(predictor.log_density(&x, &bad_y), &targets);
         assert_refused(predictor.sample(&bad_x, 2, &mut Draw::new(0).0), &inputs);
-        assert_refused(predictor.mixture_log_density(&x, &bad_y, 2, &mut Draw::new(0).0), &targets);
         assert_refused(network(&bad_x, gaussian(1, 0.1), &Architecture::default(), &mut Draw::new(0).0), &inputs);
+        let draw = &mut Draw::new(0).0;
+        if value.is_nan() {
+            // A target that is missing.
+            assert!(trainer(&model, &x, &bad_y).is_ok() && predictor.log_density(&x, &bad_y).is_ok());
+            assert!(predictor.mixture_log_density(&x, &bad_y, 2, draw).is_ok());
+        } else {
+            assert_refused(trainer(&model, &x, &bad_y), &targets);
+            assert_refused(predictor.log_density(&x, &bad_y), &targets);
+            assert_refused(predictor.mixture_log_density(&x, &bad_y, 2, draw), &targets);
+        }
     }
+}
+
+#[test]
+fn missing_targets_where_a_closed_form_needs_all() {
+    let mut draw = Draw::new(4);
+    let model = draw.network(&[2, 2], 4, false);
+    let (x, mut y) = (draw.normals(6, 2), draw.normals(6, 2));
+    assert!(closed::sparse::posterior(model.clone(), &x, &y, 1.0).is_ok());
+    y[(4, 1)] = f64::NAN;
+    let parts = ["targets", "row 4", "column 1", "NaN"];
+    assert_refused(closed::sparse::posterior(model.clone(), &x, &y, 1.0), &parts);
+    assert_refused(closed::exact::fit(&model, &x, &y, 5), &parts);
 }
 
 #[test]
@@ -128,18 +149,6 @@ fn kernels() -> Vec<Kernel> {
     kernels.into_iter().map(|(_, kernel)| kernel).collect()
 }
 
-/// Every likelihood of two outputs.
-fn likelihoods() -> Vec<Likelihood> {
-    chain(|previous| {
-        Some(match previous {
-            None => Likelihood::Gaussian(Gaussian::isotropic(2, 0.1)),
-            Some(Likelihood::Gaussian(_)) => Likelihood::Probit(Probit { dim_out: 2 }),
-            Some(Likelihood::Probit(_)) => Likelihood::StudentT(StudentT::isotropic(2, 0.1, 4.0)),
-            Some(Likelihood::StudentT(_)) => return None,
-        })
-    })
-}
-
 /// Sets parameter number `target` to `value`; returns its name and domain.
 fn set(parameters: &mut impl Parameters, target: usize, value: f64) -> (&'static str, Domain) {
     let (mut at, mut found) = (0, None);
@@ -171,7 +180,7 @@ fn parameters_outside_their_domain() {
         }
     }
     let (model, ..) = sound();
-    for likelihood in likelihoods() {
+    for likelihood in likelihoods(2, &mut Draw::new(0)) {
         for target in 0..likelihood.n_params() {
             for (value, shown) in NOT_POSITIVE {
                 let mut bad = likelihood.clone();

@@ -275,7 +275,7 @@ fn propagation_through_cavity_and_log_z() {
         assert_all_close(&format!("{name} var"), &stacked(&vars), &flat(&expected["var"]), Tolerance::Fixture);
 
         let (mean, var) = (means.last().expect("layer"), vars.last().expect("layer"));
-        let d_out = f.model.dim_out();
+        let d_out = f.model.n_latent();
         let (mut m_bar, mut v_bar) = (vec![0.0; d_out], vec![0.0; d_out]);
         let mut params = vec![0.0; f.model.likelihood().n_params()];
         for (n, expected) in flat(f.output("log_Z_n")).into_iter().enumerate() {

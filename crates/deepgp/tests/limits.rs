@@ -259,7 +259,7 @@ fn batches_average_to_the_whole() {
         for linear in [false, true] {
             let mut draw = Draw::new(seed as u64);
             let model = draw.network(widths, 4, linear);
-            let (x, y) = (draw.normals(40, 2), draw.normals(40, model.dim_out()));
+            let (x, y) = (draw.normals(40, 2), draw.normals(40, model.n_targets()));
             let factors = draw.factors(&model);
             let engine = inference(Engine::Sep(Site::FirstOrder), 0.7, 0.1, 1e-6);
             let mut ws = StepWorkspace::new(&model);

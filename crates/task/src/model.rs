@@ -58,7 +58,7 @@ pub(crate) fn check_network(
     }
     let sizes = [
         ("inputs of a network", features, fitted.network.dim_in()),
-        ("outputs of a network", targets, fitted.network.dim_out()),
+        ("outputs of a network", targets, fitted.network.n_targets()),
         ("transforms of the targets", targets, if warps.is_empty() { targets } else { warps.len() }),
     ];
     match sizes.into_iter().find(|(_, expected, found)| expected != found) {

@@ -186,7 +186,7 @@ pub(crate) fn check_parts(
     fitted.check()?;
     limits::check(&fitted.network)?;
     let n_indicators = indicators.map_or(0, Indicators::count);
-    preprocessing.check(fitted.network.dim_in().saturating_sub(n_indicators), fitted.network.dim_out())?;
+    preprocessing.check(fitted.network.dim_in().saturating_sub(n_indicators), fitted.network.n_targets())?;
     check_network(fitted, warps, indicators, preprocessing.inputs.columns(), preprocessing.targets.columns())
 }
 

@@ -29,6 +29,7 @@ use deepgp_numerics::special::LN_2PI;
 pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, max_evaluations: usize) -> Result<ClosedFit> {
     let mut gp = at_rows(start, x)?;
     gp.check_data(x, y)?;
+    y.check_data("targets")?;
     // Z stays where the rows are.
     let moves = all_but(&gp, &["z"]);
     let mut scratch = Scratch::default();

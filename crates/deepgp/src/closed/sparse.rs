@@ -69,7 +69,9 @@ fn check(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<()> {
         return Err(Error::Parameter { name, layer: None, entry: None, value: alpha, requirement });
     }
     parts(gp)?;
-    gp.check_data(x, y)
+    gp.check_data(x, y)?;
+    // There is one posterior for all outputs only if none misses a row.
+    Ok(y.check_data("targets")?)
 }
 
 fn posterior_of(gp: DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) -> Result<Fitted> {

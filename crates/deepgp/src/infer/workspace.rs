@@ -121,7 +121,7 @@ impl StepWorkspace {
             fits().map_err(|e| e.in_layer(l))?;
         }
         expect("columns of the inputs", model.dim_in(), batch.x.cols())?;
-        expect("columns of the targets", model.dim_out(), batch.y.cols())?;
+        expect("columns of the targets", model.n_targets(), batch.y.cols())?;
         expect("rows of the targets", batch.x.rows(), batch.y.rows())?;
         if let Some(x_var) = batch.x_var {
             expect("rows of the inputs' variances", batch.x.rows(), x_var.rows())?;

@@ -133,7 +133,7 @@ pub fn network(
     let mut centres = kmeans(x, n_inducing, rng)?;
     // What layers above the first know of the data: enough rows for principal directions, whatever their number.
     let mut hidden = x.select_rows(&sample_rows(x.rows(), MAX_ROWS, rng));
-    let widths: Vec<usize> = shape.hidden.iter().copied().chain([likelihood.dim_out()]).collect();
+    let widths: Vec<usize> = shape.hidden.iter().copied().chain([likelihood.n_latent()]).collect();
     let mut layers = Vec::with_capacity(widths.len());
     for (l, &dim_out) in widths.iter().enumerate() {
         let (first, last) = (l == 0, l + 1 == widths.len());

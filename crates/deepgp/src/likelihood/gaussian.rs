@@ -5,12 +5,12 @@
 //! ```
 //! With w = v + σ²/α this is −½α log(2πσ²) + ½ log(2πσ²/α) − ½ log(2πw) − ½e²/w, without its cancellation as α → 0.
 
-use super::{Observation, Tilted, assert_power};
+use super::{Independent, Support, Tilted, assert_power};
 use crate::error::{Result, expect_positive};
 use crate::param::{Block, BlockMut, Domain, Parameters};
 use deepgp_numerics::linalg::{Mat, sum_of_logs};
 use deepgp_numerics::simd::wide;
-use deepgp_numerics::special::{LN_2PI, ln_1p, normal_log_density};
+use deepgp_numerics::special::{LN_2PI, ln_1p, ndtr, normal_log_density};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
@@ -100,13 +100,38 @@ impl Parameters for Gaussian {
     }
 }
 
-impl Observation for Gaussian {
-    fn dim_out(&self) -> usize {
+impl Independent for Gaussian {
+    fn n_outputs(&self) -> usize {
         self.noise_var.len()
     }
 
     fn check(&self) -> Result<()> {
         self.noise_var.iter().enumerate().try_for_each(|(d, &s2)| expect_positive("noise_var", Some(d), s2))
+    }
+
+    fn support(&self, _d: usize) -> Support {
+        Support::Real
+    }
+
+    fn log_likelihood(&self, d: usize, f: f64, y: f64, params: Option<&mut [f64]>) -> [f64; 3] {
+        let (s2, e) = (self.noise_var[d], y - f);
+        if let Some(params) = params {
+            params[d] += 0.5 * (e * e / s2 - 1.0) / s2;
+        }
+        [normal_log_density(y, f, s2), e / s2, -1.0 / s2]
+    }
+
+    fn moments_given(&self, d: usize, f: f64) -> (f64, f64) {
+        (f, self.noise_var[d])
+    }
+
+    fn cdf_given(&self, d: usize, f: f64, y: f64) -> f64 {
+        ndtr((y - f) / self.noise_var[d].sqrt())
+    }
+
+    fn draw(&self, d: usize, f: f64, rng: &mut dyn Rng) -> f64 {
+        let z: f64 = StandardNormal.sample(rng);
+        f + self.noise_var[d].sqrt() * z
     }
 
     fn tilt(&self, d: usize, m: f64, v: f64, y: f64, alpha: f64, params: Option<&mut [f64]>) -> Tilted {
@@ -118,7 +143,8 @@ impl Observation for Gaussian {
         Tilted { log_z: noise.log_z(1, ln_1p(growth), square), mean, var }
     }
 
-    /// Some points at a time, so that vectors serve them and what depends on the noise alone is computed once.
+    /// Some points at a time, so that vectors serve them and what depends on the noise alone is computed once. A target that is
+    /// missing, which is NaN, shows in the sums; only then is it looked for.
     fn log_z_sum(
         &self,
         (mean, var): (&Mat, &Mat),
@@ -147,13 +173,22 @@ impl Observation for Gaussian {
                         (m[g], v[g]) = (parts.mean, parts.var);
                     }
                 });
+                let few = |numbers: &[f64; TOGETHER]| numbers[..rows.len()].iter().sum::<f64>();
+                let mut n = rows.len();
+                let mut squares = few(&square);
+                if squares.is_nan() {
+                    for g in (0..rows.len()).filter(|g| targets[*g].is_nan()) {
+                        (m[g], v[g], growth[g], square[g], noise_bar[g]) = (0.0, 0.0, 0.0, 0.0, 0.0);
+                        n -= 1;
+                    }
+                    squares = few(&square);
+                }
                 let bars = mean_bar.rows_from_mut(some).zip(var_bar.rows_from_mut(some)).take(rows.len());
                 for ((mean, var), (m, v)) in bars.zip(m.iter().zip(&v)) {
                     (mean[d], var[d]) = (*m, *v);
                 }
-                let few = |numbers: &[f64; TOGETHER]| numbers[..rows.len()].iter().sum::<f64>();
                 *param += few(&noise_bar);
-                log_z += noise.log_z(rows.len(), sum_of_ln_1p(&growth[..rows.len()]), few(&square));
+                log_z += noise.log_z(n, sum_of_ln_1p(&growth[..rows.len()]), squares);
             }
         }
         log_z
@@ -163,12 +198,7 @@ impl Observation for Gaussian {
         (m, v + self.noise_var[d])
     }
 
-    fn log_likelihood(&self, y: f64, f: f64, d: usize) -> f64 {
-        normal_log_density(y, f, self.noise_var[d])
-    }
-
-    fn draw<R: Rng + ?Sized>(&self, f: f64, d: usize, rng: &mut R) -> f64 {
-        let z: f64 = StandardNormal.sample(rng);
-        f + self.noise_var[d].sqrt() * z
+    fn cdf(&self, d: usize, m: f64, v: f64, y: f64) -> f64 {
+        ndtr((y - m) / (v + self.noise_var[d]).sqrt())
     }
 }

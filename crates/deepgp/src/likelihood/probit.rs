@@ -17,10 +17,9 @@
 //! to go, the upper one how finely. The cost grows as √v and as 1/√α; the cheaper form is taken.
 
 use super::quadrature::{REACH, STEP, gaussian_average, log_integral};
-use super::{Observation, Tilted};
-use crate::error::{Error, Result, expect_size};
+use super::{Independent, Support, Tilted};
+use crate::error::Result;
 use crate::param::{Block, BlockMut, Parameters};
-use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::special::{inverse_mills, log_ndtr, log_ndtr_slopes, log_phi, ndtr};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -94,8 +93,8 @@ impl Parameters for Probit {
     fn visit_mut(&mut self, _visit: &mut dyn FnMut(BlockMut<'_>)) {}
 }
 
-impl Observation for Probit {
-    fn dim_out(&self) -> usize {
+impl Independent for Probit {
+    fn n_outputs(&self) -> usize {
         self.dim_out
     }
 
@@ -103,18 +102,28 @@ impl Observation for Probit {
         Ok(())
     }
 
-    fn check_targets(&self, y: &Mat) -> Result<()> {
-        expect_size("target columns", self.dim_out, y.cols())?;
-        y.check_data("targets")?;
-        match y.as_slice().iter().position(|y| y.abs() != 1.0) {
-            None => Ok(()),
-            Some(p) => Err(Error::Target {
-                row: p / y.cols(),
-                column: p % y.cols(),
-                value: y.as_slice()[p],
-                requirement: "a probit target must be −1 or +1",
-            }),
-        }
+    fn support(&self, _d: usize) -> Support {
+        Support::Signs
+    }
+
+    fn log_likelihood(&self, _d: usize, f: f64, y: f64, _params: Option<&mut [f64]>) -> [f64; 3] {
+        let [log_p, slope, curvature] = log_ndtr_slopes(y * f);
+        // y² = 1
+        [log_p, y * slope, curvature]
+    }
+
+    fn moments_given(&self, d: usize, f: f64) -> (f64, f64) {
+        self.moments(d, f, 0.0)
+    }
+
+    fn cdf_given(&self, d: usize, f: f64, y: f64) -> f64 {
+        self.cdf(d, f, 0.0, y)
+    }
+
+    /// y = sign(f + ε), ε ~ N(0, 1).
+    fn draw(&self, _d: usize, f: f64, rng: &mut dyn Rng) -> f64 {
+        let z: f64 = StandardNormal.sample(rng);
+        if f + z > 0.0 { 1.0 } else { -1.0 }
     }
 
     fn tilt(&self, _d: usize, m: f64, v: f64, y: f64, alpha: f64, _params: Option<&mut [f64]>) -> Tilted {
@@ -140,13 +149,14 @@ impl Observation for Probit {
         (libm::erf(z * std::f64::consts::FRAC_1_SQRT_2), 4.0 * ndtr(z) * ndtr(-z))
     }
 
-    fn log_likelihood(&self, y: f64, f: f64, _d: usize) -> f64 {
-        log_ndtr(y * f)
-    }
-
-    /// y = sign(f + ε), ε ~ N(0, 1).
-    fn draw<R: Rng + ?Sized>(&self, f: f64, _d: usize, rng: &mut R) -> f64 {
-        let z: f64 = StandardNormal.sample(rng);
-        if f + z > 0.0 { 1.0 } else { -1.0 }
+    /// 0 below −1, P(y = −1) = Φ(−z) between the labels, 1 from +1.
+    fn cdf(&self, _d: usize, m: f64, v: f64, y: f64) -> f64 {
+        if y < -1.0 {
+            0.0
+        } else if y < 1.0 {
+            ndtr(-m / (1.0 + v).sqrt())
+        } else {
+            1.0
+        }
     }
 }

@@ -24,9 +24,10 @@
 //! ```
 
 use super::quadrature::log_integral;
-use super::{Observation, Tilted};
+use super::{Independent, Support, Tilted};
 use crate::error::{Error, Result, expect_positive};
 use crate::param::{Block, BlockMut, Domain, Parameters};
+use deepgp_numerics::special::ndtr;
 use rand::Rng;
 use rand_distr::{Distribution, Open01};
 use serde::{Deserialize, Serialize};
@@ -85,8 +86,8 @@ impl Parameters for StudentT {
     }
 }
 
-impl Observation for StudentT {
-    fn dim_out(&self) -> usize {
+impl Independent for StudentT {
+    fn n_outputs(&self) -> usize {
         self.scale.len()
     }
 
@@ -103,6 +104,41 @@ impl Observation for StudentT {
                 requirement: "it must be above 2, so that the variance is finite, and at most 1e4",
             })
         }
+    }
+
+    fn support(&self, _d: usize) -> Support {
+        Support::Real
+    }
+
+    /// With x = (y − f)²/κ:  ℓ' = (ν+1)(y − f)/(κ(1 + x)),  ℓ'' = (ν+1)(x − 1)/(κ(1 + x)²),  ∂ℓ/∂s = ((ν+1) x/(1 + x) − 1)/s.
+    fn log_likelihood(&self, d: usize, f: f64, y: f64, params: Option<&mut [f64]>) -> [f64; 3] {
+        let (s, e) = (self.scale[d], y - f);
+        let kappa = self.dof * s * s;
+        let (x, shape) = (e * e / kappa, self.dof + 1.0);
+        // x/(1 + x) and 1/(1 + x), which add up to 1 for every x
+        let near = 1.0 / (1.0 + x);
+        let far = 1.0 - near;
+        if let Some(params) = params {
+            params[d] += (shape * far - 1.0) / s;
+        }
+        let log_p = self.log_constant() - s.ln() - 0.5 * shape * x.ln_1p();
+        [log_p, shape * e / kappa * near, shape / kappa * (far - near) * near]
+    }
+
+    fn moments_given(&self, d: usize, f: f64) -> (f64, f64) {
+        self.moments(d, f, 0.0)
+    }
+
+    fn cdf_given(&self, d: usize, f: f64, y: f64) -> f64 {
+        self.cdf(d, f, 0.0, y)
+    }
+
+    /// The polar method: t = √(ν(U^{−2/ν} − 1)) cos(2πV) for uniform U, V. Reference: Bailey (1994).
+    fn draw(&self, d: usize, f: f64, rng: &mut dyn Rng) -> f64 {
+        let u: f64 = Open01.sample(rng);
+        let angle: f64 = Open01.sample(rng);
+        let radius = (self.dof * (-2.0 / self.dof * u.ln()).exp_m1()).sqrt();
+        f + self.scale[d] * radius * (TAU * angle).cos()
     }
 
     fn tilt(&self, d: usize, m: f64, v: f64, y: f64, alpha: f64, params: Option<&mut [f64]>) -> Tilted {
@@ -137,16 +173,19 @@ impl Observation for StudentT {
         (m, v + s * s * self.dof / (self.dof - 2.0))
     }
 
-    fn log_likelihood(&self, y: f64, f: f64, d: usize) -> f64 {
-        let (s, e) = (self.scale[d], y - f);
-        self.log_constant() - s.ln() - 0.5 * (self.dof + 1.0) * (e * e / (self.dof * s * s)).ln_1p()
-    }
-
-    /// The polar method: t = √(ν(U^{−2/ν} − 1)) cos(2πV) for uniform U, V. Reference: Bailey (1994).
-    fn draw<R: Rng + ?Sized>(&self, f: f64, d: usize, rng: &mut R) -> f64 {
-        let u: f64 = Open01.sample(rng);
-        let angle: f64 = Open01.sample(rng);
-        let radius = (self.dof * (-2.0 / self.dof * u.ln()).exp_m1()).sqrt();
-        f + self.scale[d] * radius * (TAU * angle).cos()
+    /// The average of normal distribution functions over the mixture, with a rate λ of shape ν/2 and λ = eᵗ:
+    ///
+    /// ```text
+    /// P(target ≤ y) = ∫ λ^{ν/2} e^{−λ} Φ((y − m)/√(v + κ/(2λ))) dt / Γ(ν/2)
+    /// ```
+    fn cdf(&self, d: usize, m: f64, v: f64, y: f64) -> f64 {
+        let (s, shape) = (self.scale[d], 0.5 * self.dof);
+        let half_kappa = 0.5 * self.dof * s * s;
+        let (lo, hi, step) = nodes(shape, 0.0, 0.0);
+        let (_, [cdf]) = log_integral(lo, hi, step, |t| {
+            let lambda = t.exp();
+            (shape * t - lambda, [ndtr((y - m) / (v + half_kappa / lambda).sqrt())])
+        });
+        cdf
     }
 }

@@ -1,7 +1,10 @@
 //! Small networks, factors and data for tests, all drawn from a seed.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub mod case;
 pub mod kernels;
+pub mod laws;
+pub mod varying_noise;
 
 use deepgp::gauss::Factor;
 use deepgp::infer::{Engine, Inference, InferenceSettings, Site};

@@ -1,0 +1,139 @@
+//! The registry of likelihoods that all tests of them use. Its matches name every variant of the enum, so that a new one does not
+//! compile before it has its place here.
+
+use super::varying_noise::VaryingNoise;
+use super::{Draw, chain, gaussian};
+use deepgp::Result;
+use deepgp::likelihood::{Gaussian, Independent, Likelihood, Observation, Probit, StudentT, Support};
+use deepgp::param::{Block, BlockMut, Parameters};
+use deepgp_numerics::linalg::Mat;
+use rand::Rng;
+
+/// A law without its closed forms: what it must write, with everything else by quadrature.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plain<L>(pub L);
+
+impl<L: Parameters> Parameters for Plain<L> {
+    fn visit(&self, visit: &mut dyn FnMut(Block<'_>)) {
+        self.0.visit(visit);
+    }
+
+    fn visit_mut(&mut self, visit: &mut dyn FnMut(BlockMut<'_>)) {
+        self.0.visit_mut(visit);
+    }
+}
+
+impl<L: Independent> Independent for Plain<L> {
+    fn n_outputs(&self) -> usize {
+        self.0.n_outputs()
+    }
+
+    fn check(&self) -> Result<()> {
+        Independent::check(&self.0)
+    }
+
+    fn support(&self, d: usize) -> Support {
+        Independent::support(&self.0, d)
+    }
+
+    fn log_likelihood(&self, d: usize, f: f64, y: f64, params: Option<&mut [f64]>) -> [f64; 3] {
+        Independent::log_likelihood(&self.0, d, f, y, params)
+    }
+
+    fn moments_given(&self, d: usize, f: f64) -> (f64, f64) {
+        Independent::moments_given(&self.0, d, f)
+    }
+
+    fn cdf_given(&self, d: usize, f: f64, y: f64) -> f64 {
+        Independent::cdf_given(&self.0, d, f, y)
+    }
+
+    fn draw(&self, d: usize, f: f64, rng: &mut dyn Rng) -> f64 {
+        Independent::draw(&self.0, d, f, rng)
+    }
+}
+
+/// A likelihood of two latent functions, with what the suite must know of it beyond its interface.
+pub struct Sample {
+    pub law: Likelihood,
+    /// The same law with closed forms, if this one has none.
+    pub closed: Option<Likelihood>,
+    /// Largest latent mean and variance for which log Z is asked to be finite for every target.
+    pub reach: (f64, f64),
+}
+
+/// Set-ups of every variant, and laws from outside the crate.
+pub fn samples() -> Vec<Sample> {
+    let everywhere = (1e6, 1e12);
+    let probit = || Probit { dim_out: 2 };
+    let heavy = || StudentT { scale: vec![0.4, 1.3], dof: 3.5 };
+    let normal = || Gaussian { noise_var: vec![0.3, 1.7] };
+    let enumerated = chain(|previous: Option<&Sample>| {
+        let law = match previous.map(|sample| &sample.law) {
+            None => Likelihood::Gaussian(normal()),
+            Some(Likelihood::Gaussian(_)) => Likelihood::Probit(probit()),
+            Some(Likelihood::Probit(_)) => Likelihood::StudentT(heavy()),
+            Some(Likelihood::StudentT(law)) if law.dof < 10.0 => {
+                Likelihood::StudentT(StudentT { scale: vec![0.8, 0.5], dof: 60.0 })
+            }
+            Some(Likelihood::StudentT(_)) => Likelihood::custom(VaryingNoise { scale: 0.7 }),
+            Some(Likelihood::Custom(_)) => return None,
+        };
+        // exp f₂ leaves the numbers there are.
+        let reach = if matches!(law, Likelihood::Custom(_)) { (5.0, 5.0) } else { everywhere };
+        Some(Sample { law, closed: None, reach })
+    });
+    let plain = [
+        Sample {
+            law: Likelihood::custom(Plain(normal())),
+            closed: Some(Likelihood::Gaussian(normal())),
+            reach: everywhere,
+        },
+        Sample {
+            law: Likelihood::custom(Plain(probit())),
+            closed: Some(Likelihood::Probit(probit())),
+            reach: everywhere,
+        },
+        Sample {
+            law: Likelihood::custom(Plain(heavy())),
+            closed: Some(Likelihood::StudentT(heavy())),
+            reach: everywhere,
+        },
+    ];
+    enumerated.into_iter().chain(plain).collect()
+}
+
+/// A likelihood of every variant with `n` latent functions and as many targets.
+pub fn likelihoods(n: usize, draw: &mut Draw) -> Vec<Likelihood> {
+    chain(|previous| {
+        Some(match previous {
+            None => gaussian(n, draw.uniform(0.1, 0.4)),
+            Some(Likelihood::Gaussian(_)) => Likelihood::Probit(Probit { dim_out: n }),
+            Some(Likelihood::Probit(_)) => {
+                Likelihood::StudentT(StudentT { scale: draw.uniforms(n, 0.3, 0.6), dof: draw.uniform(2.5, 8.0) })
+            }
+            Some(Likelihood::StudentT(_)) => Likelihood::custom(Plain(Gaussian::isotropic(n, 0.2))),
+            Some(Likelihood::Custom(_)) => return None,
+        })
+    })
+}
+
+/// The value nearest to `y` in kind that the target can take.
+pub fn in_support(support: Support, y: f64) -> f64 {
+    match support {
+        Support::Real => y,
+        Support::Signs => {
+            if y > 0.0 {
+                1.0
+            } else {
+                -1.0
+            }
+        }
+        other => panic!("no law here has targets in {other:?}"),
+    }
+}
+
+/// Targets that the likelihood can explain: the numbers, or their signs.
+pub fn explained(law: &Likelihood, y: &Mat) -> Mat {
+    Mat::from_fn(y.rows(), y.cols(), |i, t| in_support(law.support(t), y[(i, t)]))
+}
