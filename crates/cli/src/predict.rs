@@ -7,7 +7,6 @@ use crate::rows::{Loaded, Table};
 use anyhow::{Context, Result};
 use deepgp_data::{Batch, Targets};
 use deepgp_fit::threads;
-use deepgp_numerics::linalg::Mat;
 use serde_json::json;
 use std::fmt::Write;
 use std::time::Instant;
@@ -90,9 +89,7 @@ fn cells(loaded: &Loaded, batch: &Batch, interval: f64, log_density: bool) -> Re
         let observed: Vec<usize> = (0..all.len()).filter(is_observed).collect();
         all.iter_mut().for_each(|row| row.push(f64::NAN));
         if !observed.is_empty() {
-            let part = |m: &Mat| m.select_rows(&observed);
-            let (x, y) = (part(&batch.inputs), part(&batch.targets));
-            let densities = loaded.model.log_density_of(&predictive.of_rows(&observed), &x, &y);
+            let densities = predictive.of_rows(&observed).log_density(&batch.targets.select_rows(&observed));
             for (&n, density) in observed.iter().zip(densities.map_err(|error| of_row(error, &observed))?) {
                 all[n].pop();
                 all[n].push(density);

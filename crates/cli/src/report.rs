@@ -90,8 +90,8 @@ pub fn report(title: &str, loaded: &Loaded, sample: &Sample, baselines: Vec<(&'s
             count(sample.seen)
         ));
     }
-    if !loaded.saved.others.is_empty() {
-        let others = plural(loaded.saved.others.len(), "other");
+    if loaded.saved.members.len() > 1 {
+        let others = plural(loaded.saved.members.len() - 1, "other");
         notes.push(format!(
             "The model is a mixture of {} and {others}; predictions are those of the mixture, relevance and hidden layers those of \
              its heaviest network.",

@@ -8,7 +8,6 @@ use crate::words::{kind, number, plural, score_table, surprise};
 use anyhow::Result;
 use deepgp_data::{Batch, Targets};
 use deepgp_fit::threads;
-use deepgp_numerics::linalg::Mat;
 use deepgp_task::{ScoreTally, Scores};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -35,8 +34,8 @@ pub fn run(args: &Score) -> Result<()> {
         let mut value = json!(scores);
         value["baselines"] = json!(baselines);
         value["expected"] = json!(loaded.saved.record.judged);
-        value["per_target"] =
-            tallies.per_target(&loaded)?.into_iter().map(|(name, s)| (name.clone(), of_target(&s))).collect();
+        let of_target = |(name, scores): (&String, Scores)| (name.clone(), marginal(&loaded, &scores));
+        value["per_target"] = tallies.per_target(&loaded)?.into_iter().map(of_target).collect();
         value["targets"] = json!(loaded.saved.preprocessing.schema.targets());
         value["model"] = json!(shown(&args.model));
         value["data"] = json!(shown(&args.data));
@@ -45,7 +44,8 @@ pub fn run(args: &Score) -> Result<()> {
     let mut columns = vec![(kind(&loaded.saved), &scores)];
     columns.extend(baselines.iter().rev().map(|(name, scores)| (*name, scores)));
     let name = |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    print(&score_table(&format!("{} of {}", plural(scores.rows, "row"), name(&args.data)), &columns))?;
+    let task = loaded.saved.preprocessing.task;
+    print(&score_table(task, &format!("{} of {}", plural(scores.rows, "row"), name(&args.data)), &columns))?;
     let targets = tallies.per_target(&loaded)?;
     if targets.len() > 1 {
         targets.iter().try_for_each(|(name, s)| {
@@ -58,12 +58,10 @@ pub fn run(args: &Score) -> Result<()> {
     Ok(())
 }
 
-/// Scores of one target; densities are of all targets together.
-fn of_target(s: &Scores) -> Value {
-    json!({
-        "rmse": s.rmse, "mae": s.mae, "crps": s.crps, "coverage_50": s.coverage_50, "coverage_80": s.coverage_80,
-        "coverage_90": s.coverage_90, "coverage_95": s.coverage_95, "coverage_99": s.coverage_99,
-    })
+/// The scores that one target has of its own.
+fn marginal(loaded: &Loaded, scores: &Scores) -> Value {
+    let measures = loaded.saved.preprocessing.task.measures().iter().filter(|measure| !measure.is_joint);
+    measures.map(|measure| (measure.name.to_owned(), json!(measure.of(scores)))).collect()
 }
 
 /// Sums over rows, of the model and of those it is compared with; of no rows when there are no targets.
@@ -81,18 +79,17 @@ impl Tallies {
         let (y, mut all) = (&batch.targets, Self::default());
         let predictive = loaded.model.tally(&batch.inputs, y, &mut all.model)?;
         let of_target = |p: usize| {
-            let (mut tally, column) = (ScoreTally::new(), Mat::from_fn(y.rows(), 1, |n, _| y[(n, p)]));
-            // Densities are of all targets together.
-            tally.add_predictive(&predictive.of_target(p), &column, &vec![0.0; y.rows()])?;
+            let mut tally = ScoreTally::new();
+            tally.add_target(&predictive, p, y)?;
             Ok(tally)
         };
         all.targets = match y.cols() {
             1 => vec![all.model.clone()],
             targets => (0..targets).map(of_target).collect::<Result<_>>()?,
         };
-        for (name, moments) in loaded.saved.baselines(&batch.inputs)? {
+        for (name, predictive) in loaded.saved.baselines(&batch.inputs)? {
             let mut tally = ScoreTally::new();
-            tally.add_normal(&moments, y)?;
+            tally.add(&predictive, y)?;
             all.baselines.push((name, tally));
         }
         Ok(all)

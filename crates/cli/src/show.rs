@@ -12,7 +12,7 @@ use deepgp::likelihood::Likelihood;
 use deepgp_data::{Kind, Schema};
 use deepgp_fit::ModelSettings;
 use deepgp_report::mean_square_slopes;
-use deepgp_task::{Record, SavedModel};
+use deepgp_task::{Preprocessing, Record, SavedModel};
 use serde_json::{Value, json};
 
 /// Columns whose relevance is shown.
@@ -27,7 +27,7 @@ pub fn run(args: &Show) -> Result<()> {
 /// For machines.
 fn described(saved: &SavedModel) -> Value {
     let (schema, record) = (&saved.preprocessing.schema, &saved.record);
-    let layers = saved.fitted.network.layers();
+    let layers = saved.network().layers();
     let layer = |layer: &Layer| {
         json!({
             "inputs": layer.dim_in(), "outputs": layer.dim_out, "inducing": layer.n_inducing(), "kernel": layer.kernel,
@@ -44,7 +44,7 @@ fn described(saved: &SavedModel) -> Value {
         "targets": schema.targets(),
         "columns": schema.inputs(),
         "features": schema.feature_names(),
-        "indicators": saved.indicators,
+        "indicators": saved.heaviest().indicators,
         "std_factor": saved.std_factor,
         "layers": layers.iter().map(layer).collect::<Vec<_>>(),
         "noise": noise(saved),
@@ -63,14 +63,14 @@ fn described(saved: &SavedModel) -> Value {
 
 /// For people.
 fn text(saved: &SavedModel) -> String {
-    let (schema, record, model) = (&saved.preprocessing.schema, &saved.record, &saved.fitted.network);
+    let (schema, record, model) = (&saved.preprocessing.schema, &saved.record, saved.network());
     let mut out = format!("{}, by deepgp {}", mixed_network(saved), record.deepgp);
     if let Some(date) = &record.date {
         out += &format!(", {date}");
     }
     out += &format!("\n\npredicts {}\n", schema.targets().join(", "));
     out += &format!("from     {}\n", columns(schema));
-    if let Some(indicators) = &saved.indicators {
+    if let Some(indicators) = &saved.heaviest().indicators {
         out += &format!("         and {} of inputs that take few values\n", plural(indicators.count(), "indicator"));
     }
     for line in noise(saved) {
@@ -80,7 +80,7 @@ fn text(saved: &SavedModel) -> String {
         out += &format!("scaled   standard deviations times {}, by held-out rows\n", number(factor));
     }
     if !record.tried.is_empty() {
-        out += &format!("\n{}", summary(record, 1 + saved.others.len()));
+        out += &format!("\n{}", summary(record, saved.members.len()));
     }
     out += "\nnetwork (inputs and targets have standard deviation 1 here)\n";
     for (l, layer) in model.layers().iter().enumerate() {
@@ -115,34 +115,24 @@ fn columns(schema: &Schema) -> String {
 
 /// One line for each target.
 fn noise(saved: &SavedModel) -> Vec<String> {
-    let names = saved.preprocessing.schema.targets().iter();
-    let scales = saved.preprocessing.targets.scale();
-    match saved.fitted.network.likelihood() {
-        Likelihood::Gaussian(g) if !saved.warps.is_empty() => names
-            .zip(g.noise_var.iter().zip(&saved.warps))
-            .map(|(name, (var, warp))| {
-                format!(
-                    "Gaussian, standard deviation {} of {name} after its transform ({})",
-                    number(var.sqrt()),
-                    warp.kind()
-                )
-            })
-            .collect(),
-        Likelihood::Gaussian(g) => names
-            .zip(g.noise_var.iter().zip(scales))
-            .map(|(name, (var, scale))| {
-                format!("Gaussian, standard deviation {} of {name}", number(var.sqrt() * scale))
-            })
-            .collect(),
-        Likelihood::StudentT(t) => names
-            .zip(t.scale.iter().zip(scales))
-            .map(|(name, (own, scale))| {
-                format!("Student-t, scale {} of {name}, {} degrees of freedom", number(own * scale), number(t.dof))
-            })
-            .collect(),
-        Likelihood::Probit(_) => vec!["probit".to_owned()],
-        Likelihood::Custom(_) => vec!["of a kind from outside".to_owned()],
-    }
+    let (name, spread, spreads, more): (_, _, Vec<f64>, _) = match saved.network().likelihood() {
+        Likelihood::Gaussian(g) => {
+            ("Gaussian", "standard deviation", g.noise_var.iter().map(|var| var.sqrt()).collect(), String::new())
+        }
+        Likelihood::StudentT(t) => {
+            ("Student-t", "scale", t.scale.clone(), format!(", {} degrees of freedom", number(t.dof)))
+        }
+        Likelihood::Probit(_) => return vec!["probit".to_owned()],
+        Likelihood::Custom(_) => return vec!["of a kind from outside".to_owned()],
+    };
+    let Preprocessing { schema, targets, .. } = &saved.preprocessing;
+    let line = |(p, (target, own)): (usize, (&String, f64))| match saved.heaviest().warps.get(p) {
+        None => format!("{name}, {spread} {} of {target}{more}", number(own * targets.scale()[p])),
+        Some(warp) => {
+            format!("{name}, {spread} {} of {target} after its transform ({}){more}", number(own), warp.kind())
+        }
+    };
+    schema.targets().iter().zip(spreads).enumerate().map(line).collect()
 }
 
 fn layer_words(layer: &Layer, is_last: bool) -> String {
@@ -195,8 +185,8 @@ fn range(values: &[f64]) -> String {
 /// Columns with their shares of the first layer's mean squared slope, largest first; features of a column are added up.
 pub fn relevance(saved: &SavedModel) -> Vec<(String, f64)> {
     let schema = &saved.preprocessing.schema;
-    let mut slopes = mean_square_slopes(&saved.fitted.network.layers()[0]);
-    if let Some(indicators) = &saved.indicators {
+    let mut slopes = mean_square_slopes(&saved.network().layers()[0]);
+    if let Some(indicators) = &saved.heaviest().indicators {
         slopes = indicators.by_input(&slopes);
     }
     let mut shares: Vec<(String, f64)> = schema.inputs().iter().map(|input| (input.name.clone(), 0.0)).collect();

@@ -1,7 +1,7 @@
 //! Numbers, times and tables as people read them.
 
 use deepgp::kernel::Kernel;
-use deepgp_task::{Judged, Record, SavedModel, Scores};
+use deepgp_task::{Better, Judged, Measure, Record, SavedModel, Scores, Task};
 
 /// Four significant digits.
 pub fn number(value: f64) -> String {
@@ -58,12 +58,11 @@ pub fn percent(share: f64) -> String {
 
 /// "deep GP 8 → 2 → 1" or, with indicators, "deep GP 8 + 25 → 2 → 1"; of a mixture the heaviest network.
 pub fn network(saved: &SavedModel) -> String {
-    let model = &saved.fitted.network;
     let mut text = format!("{} {}", network_kind(saved), saved.preprocessing.inputs.columns());
-    if let Some(indicators) = &saved.indicators {
+    if let Some(indicators) = &saved.heaviest().indicators {
         text += &format!(" + {}", indicators.count());
     }
-    for layer in model.layers() {
+    for layer in saved.network().layers() {
         text += &format!(" → {}", layer.dim_out);
     }
     text
@@ -71,7 +70,7 @@ pub fn network(saved: &SavedModel) -> String {
 
 /// The same, with the number of others in a mixture.
 pub fn mixed_network(saved: &SavedModel) -> String {
-    match saved.others.len() {
+    match saved.members.len() - 1 {
         0 => network(saved),
         others => format!("mixture of {} and {}", network(saved), plural(others, "other")),
     }
@@ -79,11 +78,11 @@ pub fn mixed_network(saved: &SavedModel) -> String {
 
 /// "mixture", "linear GP", "exact GP", "sparse GP" or "deep GP".
 pub fn kind(saved: &SavedModel) -> &'static str {
-    if saved.others.is_empty() { network_kind(saved) } else { "mixture" }
+    if saved.members.len() == 1 { network_kind(saved) } else { "mixture" }
 }
 
 fn network_kind(saved: &SavedModel) -> &'static str {
-    match saved.fitted.network.layers() {
+    match saved.network().layers() {
         // A linear model, whatever its inducing inputs are.
         [layer] if matches!(layer.kernel, Kernel::Linear(_)) => "linear GP",
         // An exact GP has an inducing input on every row.
@@ -111,24 +110,20 @@ pub fn expectation(expected: Judged, rows: usize, mean_log_density: f64) -> Stri
 }
 
 /// Scores of several models side by side, one score a line.
-pub fn score_table(title: &str, columns: &[(&str, &Scores)]) -> String {
-    type Row = (&'static str, fn(&Scores) -> f64, fn(f64) -> String);
-    const ROWS: [Row; 9] = [
-        ("RMSE (target's unit, lower is better)", |s| s.rmse, number),
-        ("mean absolute error (target's unit, lower)", |s| s.mae, number),
-        ("mean log density (nats/row, higher is better)", |s| s.mean_log_density, number),
-        ("CRPS (target's unit, lower is better)", |s| s.crps, number),
-        ("inside the 50 % interval", |s| s.coverage_50, percent),
-        ("inside the 80 % interval", |s| s.coverage_80, percent),
-        ("inside the 90 % interval", |s| s.coverage_90, percent),
-        ("inside the 95 % interval", |s| s.coverage_95, percent),
-        ("inside the 99 % interval", |s| s.coverage_99, percent),
-    ];
+pub fn score_table(task: Task, title: &str, columns: &[(&str, &Scores)]) -> String {
+    let name = |measure: &Measure| match measure.remark {
+        "" => measure.title.to_owned(),
+        remark => format!("{} ({remark})", measure.title),
+    };
+    let show = |measure: &Measure, scores: &Scores| match measure.better {
+        Better::Near(_) => percent(measure.of(scores)),
+        Better::Lower | Better::Higher => number(measure.of(scores)),
+    };
     let mut out = format!("{title:<46}");
     columns.iter().for_each(|(name, _)| out += &format!(" {name:>10}"));
-    for (name, score, show) in ROWS {
-        out += &format!("\n  {name:<44}");
-        columns.iter().for_each(|(_, scores)| out += &format!(" {:>10}", show(score(scores))));
+    for measure in task.measures() {
+        out += &format!("\n  {:<44}", name(measure));
+        columns.iter().for_each(|(_, scores)| out += &format!(" {:>10}", show(measure, scores)));
     }
     out + "\n"
 }

@@ -36,8 +36,8 @@
 //!
 //! A run reads from left to right: rows of a [`Mat`], [`batches`], [`layer`] after layer over [`kernel`] expectations,
 //! [`likelihood`] (log Z), and back through the same stations ([`mod@pass`]); an engine ([`infer`]) moves the factors
-//! ([`gauss`]) and Adam ([`numerics::optim`]) the parameters ([`param`]), driven by [`train`]. [`predict`] and [`metrics`] are
-//! for afterwards. Matrices and vectors come from [`numerics`].
+//! ([`gauss`]) and Adam ([`numerics::optim`]) the parameters ([`param`]), driven by [`train`]. [`predict`] is for
+//! afterwards. Matrices and vectors come from [`numerics`].
 
 pub mod batches;
 pub mod closed;
@@ -49,7 +49,6 @@ pub mod init;
 pub mod kernel;
 pub mod layer;
 pub mod likelihood;
-pub mod metrics;
 pub mod network;
 pub mod param;
 pub mod pass;

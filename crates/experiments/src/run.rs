@@ -64,9 +64,9 @@ pub fn run(parts: &Parts, config: &Config, stop: &AtomicBool) -> Result<Option<(
 pub(crate) fn baseline_scores(data: &Prepared, parts: &Parts) -> Result<Vec<(String, Scores)>> {
     let (linear, (x, y)) = (LinearModel::fit(data)?, &parts.test);
     let mut all = Vec::new();
-    for (name, moments) in baselines(data.inputs(), data.targets(), linear.as_ref(), x)? {
+    for (name, predictive) in baselines(data.task(), data.inputs(), data.targets(), linear.as_ref(), x)? {
         let mut tally = ScoreTally::new();
-        tally.add_normal(&moments, y)?;
+        tally.add(&predictive, y)?;
         all.push((name.to_owned(), tally.scores()?));
     }
     all.retain(|(_, scores)| scores.is_finite());

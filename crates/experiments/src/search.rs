@@ -141,6 +141,7 @@ fn best(tried: &[(f64, f64)]) -> Result<(f64, f64)> {
 mod tests {
     use super::*;
     use deepgp_datasets::builtin;
+    use deepgp_task::{ScoreTally, Standardiser, Task};
 
     fn quick() -> Config {
         let mut config = Config::default();
@@ -173,9 +174,10 @@ mod tests {
     #[test]
     fn a_lost_run_counts_as_a_constant() {
         let score = |rmse, mean_log_density| {
-            let moments = deepgp::gauss::DiagGaussian { mean: Mat::zeros(1, 1), var: Mat::identity(1, 1) };
-            let scores = Scores::new(&moments, &Mat::zeros(1, 1), &[0.0]).expect("one row");
-            Scores { rmse, mean_log_density, ..scores }
+            let constant = Task::Regression.constant(&Standardiser::identity(1), 1);
+            let mut tally = ScoreTally::new();
+            tally.add(&constant, &Mat::zeros(1, 1)).expect("one row");
+            Scores { rmse, mean_log_density, ..tally.scores().expect("one row") }
         };
         let constant = score(2.0, -2.0);
         assert_eq!(loss(Criterion::Rmse, Some(&score(1e9, 0.0)), Some(&constant)), 0.0);

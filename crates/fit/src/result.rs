@@ -113,9 +113,9 @@ impl FitResult {
             saved.record.moment_check = saved.model()?.check_moments(&few_x, &few_y, SAMPLES, plan.seed())?;
             // A file has no place for what is not a number.
             saved.record.held_out = Some(saved.model()?.score(x, y)?).filter(Scores::is_finite);
-            for (name, moments) in saved.baselines(x)? {
+            for (name, predictive) in saved.baselines(x)? {
                 let mut tally = ScoreTally::new();
-                tally.add_normal(&moments, y)?;
+                tally.add(&predictive, y)?;
                 baselines.push((name, tally.scores()?));
             }
         }

@@ -74,7 +74,7 @@ impl TrainingData {
         let ranges = Range::of_columns(&rows.x);
         let prepared = Prepared::new(rows.x, rows.y).map_err(|e| numbers(source, e))?;
         let (inputs, targets) = (prepared.inputs().clone(), prepared.targets().clone());
-        let preprocessing = Preprocessing { schema, inputs, ranges, targets };
+        let preprocessing = Preprocessing { task: prepared.task(), schema, inputs, ranges, targets };
         Self::of(plan, source, prepared, preprocessing, held_out, notices)
     }
 
@@ -85,7 +85,8 @@ impl TrainingData {
     pub fn read_again(plan: &Plan, source: &Source, preprocessing: Preprocessing) -> Result<Self> {
         let (rows, held_out) = split(plan, source, &preprocessing.schema)?;
         let (inputs, targets) = (preprocessing.inputs.clone(), preprocessing.targets.clone());
-        let prepared = Prepared::with(inputs, targets, rows.x, rows.y).map_err(|e| numbers(source, e))?;
+        let prepared =
+            Prepared::with(preprocessing.task, inputs, targets, rows.x, rows.y).map_err(|e| numbers(source, e))?;
         Self::of(plan, source, prepared, preprocessing, held_out, Vec::new())
     }
 

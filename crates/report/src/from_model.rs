@@ -1,15 +1,13 @@
 //! Fills a report from a model, rows of data and the record of a training run: all that depends on `deepgp-task`.
 
 use crate::hidden;
-use crate::report::{Better, CurvePoint, Report, ScoreTable, Slice, Surface, TargetResults};
+use crate::report::{CurvePoint, Report, ScoreTable, Slice, Surface, TargetResults};
 use crate::slopes::mean_square_slopes;
 use crate::stats::quantile;
 use deepgp::gauss::DiagGaussian;
-use deepgp::likelihood::Likelihood;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
-use deepgp_numerics::special::normal_log_density;
-use deepgp_task::{Model, Predictive, ScoreTally, Scores};
+use deepgp_task::{Level, Measure, Model, Predictive, PredictiveLaw, ScoreTally, Scores};
 
 /// Columns that get a slice, and targets for which they do.
 const MAX_SLICES: usize = 6;
@@ -140,13 +138,6 @@ pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Trai
     let mut probe = Probe { model, x, y, features, targets, medians: Vec::new(), by_relevance };
     probe.medians = (0..x.cols()).map(|c| probe.median(c)).collect();
     let mut notes = training.notes;
-    if matches!(network.likelihood(), Likelihood::StudentT(_)) {
-        notes.push(
-            "The model's noise is Student-t. Intervals, PIT and coverage here are those of a normal distribution with the \
-             predicted mean and variance."
-                .into(),
-        );
-    }
     if x.rows() < 30 {
         notes.push(format!("There are only {} rows: shares and shapes below are rough.", x.rows()));
     }
@@ -183,43 +174,32 @@ fn summary(probe: &Probe<'_>, scores: &Scores, facts: Vec<(String, String)>) -> 
 }
 
 fn score_table(probe: &Probe<'_>, scores: Scores, baselines: Vec<(String, Scores)>) -> Result<ScoreTable> {
-    let columns = [
-        ("RMSE", Better::Lower),
-        ("mean absolute error", Better::Lower),
-        ("mean log density", Better::Higher),
-        ("CRPS", Better::Lower),
-        ("in 95 % interval", Better::Near(0.95)),
-    ];
-    let row = |(name, s): (String, Scores)| {
-        (name, [s.rmse, s.mae, s.mean_log_density, s.crps, s.coverage_95].map(Some).to_vec())
-    };
+    let chief: Vec<&Measure> = probe.model.task().measures().iter().filter(|measure| measure.is_chief).collect();
+    let row =
+        |(name, scores): (String, Scores)| (name, chief.iter().map(|measure| Some(measure.of(&scores))).collect());
     let constant = ("always the training mean".to_owned(), constant_scores(probe)?);
     let rows = std::iter::once(("this model".to_owned(), scores)).chain(baselines).chain([constant]).map(row).collect();
-    Ok(ScoreTable { columns: columns.map(|(name, better)| (name.to_owned(), better)).to_vec(), rows })
+    Ok(ScoreTable { columns: chief.iter().map(|measure| (measure.short.to_owned(), measure.better)).collect(), rows })
 }
 
-/// Scores of the normal distribution with the training targets' mean and standard deviation.
+/// Scores of the model that knows no inputs.
 fn constant_scores(probe: &Probe<'_>) -> Result<Scores> {
-    let (targets, y) = (probe.model.targets(), probe.y);
-    let mean = Mat::from_fn(y.rows(), y.cols(), |_, p| targets.mean()[p]);
-    let var = Mat::from_fn(y.rows(), y.cols(), |_, p| targets.scale()[p].powi(2));
-    let log_density = |n: usize| {
-        let one = |p: usize| normal_log_density(y[(n, p)], targets.mean()[p], targets.scale()[p].powi(2));
-        (0..y.cols()).map(one).sum()
-    };
-    Scores::new(&DiagGaussian { mean, var }, y, &(0..y.rows()).map(log_density).collect::<Vec<f64>>())
+    let mut tally = ScoreTally::new();
+    tally.add(&probe.model.task().constant(probe.model.targets(), probe.y.rows()), probe.y)?;
+    tally.scores()
 }
 
 fn results(probe: &Probe<'_>, predictive: &Predictive, moments: &DiagGaussian, p: usize) -> TargetResults {
     let (observed, mean) = (probe.y.column(p), moments.mean.column(p));
     let std: Vec<f64> = moments.var.column(p).iter().map(|v| v.sqrt()).collect();
-    let pit = observed.iter().enumerate().map(|(n, y)| predictive.cdf(n, p, *y)).collect();
+    let pit = observed.iter().enumerate().map(|(n, y)| predictive.law(n, p).cdf(*y)).collect();
     TargetResults { name: probe.targets[p].clone(), observed, mean, std, interval: interval(predictive, p), pit }
 }
 
 /// Ends of the central 95 % intervals of a target.
 fn interval(predictive: &Predictive, p: usize) -> [Vec<f64>; 2] {
-    [0.025, 0.975].map(|level| (0..predictive.rows()).map(|n| predictive.quantile(n, p, level)).collect())
+    let ends = [0.025, 0.975].map(Level::new);
+    ends.map(|level| (0..predictive.rows()).map(|n| predictive.law(n, p).quantile(level)).collect())
 }
 
 fn slices(probe: &Probe<'_>) -> Result<Vec<Slice>> {

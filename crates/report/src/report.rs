@@ -1,5 +1,7 @@
 //! What a report is made from: plain numbers and names, nothing computed.
 
+pub use deepgp_task::Better;
+
 /// Everything a report shows. Parts that are empty are left out of it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
@@ -34,17 +36,6 @@ pub struct ScoreTable {
     pub columns: Vec<(String, Better)>,
     /// Name of each model, and its scores where it has them; the first is the one that the report is about.
     pub rows: Vec<(String, Vec<Option<f64>>)>,
-}
-
-/// What makes a score good.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Better {
-    /// Being small.
-    Lower,
-    /// Being large.
-    Higher,
-    /// Being near a number.
-    Near(f64),
 }
 
 /// A moment of training.

@@ -1,10 +1,11 @@
-//! Whether predicted distributions are right, by rows that were not trained on: one factor for all standard deviations, and
-//! moments against samples.
+//! Whether predicted distributions are right, by rows that were not trained on: one factor for all standard deviations,
+//! and moments against samples.
 
-use crate::mixture::{finite_mean, mix_log_densities};
+use crate::law::mix_log_densities;
 use crate::model::Model;
+use crate::stacking::finite_mean;
 use crate::warp::with_log_slopes;
-use deepgp::{Error, Result};
+use deepgp::Result;
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::optim::golden_section;
 use rand::SeedableRng;
@@ -18,8 +19,8 @@ const SECTIONS: usize = 30;
 /// Nats per row that moments may be off by.
 const MOST_OFF: f64 = 0.05;
 
-/// Mean log density of the same rows in two ways: by the moments that are propagated through the layers, as predictions are made,
-/// and by a mixture over samples of the hidden layers.
+/// Mean log density of the same rows in two ways: by the moments that are propagated through the layers, as predictions
+/// are made, and by a mixture over samples of the hidden layers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MomentCheck {
     /// Rows.
@@ -38,15 +39,15 @@ impl MomentCheck {
 }
 
 impl Model {
-    /// The factor of all predicted standard deviations that gives rows which were not trained on the highest density, between a
-    /// quarter and four, by golden sections; see [`Model::with_std_factor`].
+    /// The factor of all predicted standard deviations that gives rows which were not trained on the highest density,
+    /// between a quarter and four, by golden sections; 1 where targets take separate values. See
+    /// [`Model::with_std_factor`].
     ///
     /// # Errors
-    /// As [`Model::log_density`]; [`Error::Parameter`] where noise is not normal.
+    /// As [`Model::log_density`].
     pub fn best_std_factor(&self, x: &Mat, y: &Mat) -> Result<f64> {
-        if !self.is_normal() {
-            let (name, requirement) = ("factor of standard deviations", "it must be 1 unless noise is normal");
-            return Err(Error::Parameter { name, layer: None, entry: None, value: 0.0, requirement });
+        if !self.is_continuous() {
+            return Ok(1.0);
         }
         let predictive = self.predictive(x)?;
         // What is wrong with the targets is so at any factor.
@@ -59,8 +60,8 @@ impl Model {
         Ok(self.std_factor() * golden_section(low, high, SECTIONS, score).exp())
     }
 
-    /// Compares the densities that propagated moments and samples of the hidden layers give to rows; nothing if there are no
-    /// hidden layers. Cost: that of so many predictions.
+    /// Compares the densities that propagated moments and samples of the hidden layers give to rows; nothing if there
+    /// are no hidden layers. Cost: that of so many predictions.
     ///
     /// # Errors
     /// As [`Model::log_density`], and [`Error::Parameter`] for no samples.
@@ -72,16 +73,16 @@ impl Model {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (x, y) = (self.inputs().apply(x, "inputs")?, self.targets().apply(y, "targets")?);
         let (mut weights, mut by_moments, mut by_samples) = (Vec::new(), Vec::new(), Vec::new());
-        for expert in self.experts() {
-            let (member, x, t) = (&expert.predictor, expert.inputs(&x)?, expert.targets(&y)?);
-            let moments = member.log_density(&x, &t)?;
-            let by_sampling = match is_deep(member.fitted()) {
-                true => member.mixture_log_density(&x, &t, samples, &mut rng)?,
+        for member in self.parts() {
+            let (predictor, x, t) = (&member.network, member.inputs(&x)?, member.targets(&y)?);
+            let moments = predictor.log_density(&x, &t)?;
+            let by_sampling = match is_deep(predictor.fitted()) {
+                true => predictor.mixture_log_density(&x, &t, samples, &mut rng)?,
                 false => moments.clone(),
             };
-            by_samples.push(with_log_slopes(&expert.warps, &y, by_sampling));
-            by_moments.push(with_log_slopes(&expert.warps, &y, moments));
-            weights.push(expert.weight);
+            by_samples.push(with_log_slopes(&member.warps, &y, by_sampling));
+            by_moments.push(with_log_slopes(&member.warps, &y, moments));
+            weights.push(member.weight);
         }
         let score = |all: &[Vec<f64>]| {
             finite_mean(&mix_log_densities(&weights, all))
@@ -96,12 +97,13 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
+    use crate::config::{Config, Noise};
+    use deepgp::Error;
     use deepgp_datasets::builtin;
 
-    fn model(hidden: Vec<usize>) -> Result<(Model, Mat, Mat)> {
+    fn model(hidden: Vec<usize>, noise: Noise) -> Result<(Model, Mat, Mat)> {
         let (x, y) = builtin::step(120, 0.1, 3);
-        let mut config = Config::default();
+        let mut config = Config { noise, ..Config::default() };
         config.architecture.hidden = hidden;
         (config.architecture.n_inducing, config.train.iterations) = (15, 300);
         let (model, _) = Model::fit(&x, &y, &config, &mut ())?;
@@ -111,20 +113,19 @@ mod tests {
 
     #[test]
     fn the_factor_is_the_best_and_undoes_another() -> Result<()> {
-        let (model, x, y) = model(vec![])?;
-        let factor = model.best_std_factor(&x, &y)?;
-        let score = |model: &Model| Ok::<f64, Error>(model.score(&x, &y)?.mean_log_density);
-        let (model, best) = {
+        for noise in [Noise::Gaussian, Noise::StudentT] {
+            let (model, x, y) = model(vec![], noise)?;
+            let factor = model.best_std_factor(&x, &y)?;
+            let score = |model: &Model| Ok::<f64, Error>(model.score(&x, &y)?.mean_log_density);
             let model = model.with_std_factor(factor)?;
             let best = score(&model)?;
-            (model, best)
-        };
-        // Twice as wide is worse, and the way back is half.
-        let wide = model.with_std_factor(2.0 * factor)?;
-        assert!(score(&wide)? < best);
-        assert!((wide.best_std_factor(&x, &y)? / factor - 1.0).abs() < 1e-4);
-        let near = wide.with_std_factor(1.05 * factor)?;
-        assert!(score(&near)? < best);
+            // Twice as wide is worse, and the way back is half.
+            let wide = model.with_std_factor(2.0 * factor)?;
+            assert!(score(&wide)? < best);
+            assert!((wide.best_std_factor(&x, &y)? / factor - 1.0).abs() < 1e-4);
+            let near = wide.with_std_factor(1.05 * factor)?;
+            assert!(score(&near)? < best);
+        }
         for bad in [0.0, -1.0, f64::NAN] {
             let (x, y) = builtin::step(20, 0.1, 1);
             let mut config = Config::default();
@@ -136,9 +137,9 @@ mod tests {
 
     #[test]
     fn samples_agree_with_moments_where_hidden_layers_are_sure() -> Result<()> {
-        let (shallow, x, y) = model(vec![])?;
+        let (shallow, x, y) = model(vec![], Noise::Gaussian)?;
         assert_eq!(shallow.check_moments(&x, &y, 10, 0)?, None);
-        let (deep, x, y) = model(vec![2])?;
+        let (deep, x, y) = model(vec![2], Noise::Gaussian)?;
         let check = deep.check_moments(&x, &y, 200, 0)?.expect("a deep model");
         assert_eq!(check.rows, 200);
         assert!((check.moments - deep.score(&x, &y)?.mean_log_density).abs() < 1e-9);

@@ -1,7 +1,8 @@
 //! What a checkpoint holds: all that an interrupted run needs to go on but the data.
 
-use crate::record::Record;
-use crate::saved::{Preprocessing, check_parts, invalid};
+use crate::history::Record;
+use crate::member::Member;
+use crate::model_file::{Preprocessing, check_member, invalid};
 use deepgp::Fitted;
 use deepgp::train::Snapshot;
 use deepgp_io::{FileError, FormatError, Kind};
@@ -72,10 +73,9 @@ impl<P: DeserializeOwned> Checkpoint<P> {
     }
 
     fn checked(self) -> Result<Self, FormatError> {
-        check_parts(&self.snapshot.fitted(), &[], None, &self.preprocessing).map_err(|e| invalid(&e))?;
-        if let Some(best) = &self.best {
-            check_parts(&best.fitted, &[], None, &self.preprocessing).map_err(|e| invalid(&e))?;
-        }
+        let check = |network: &Fitted| check_member(&Member::new(1.0, network), &self.preprocessing);
+        check(&self.snapshot.fitted()).map_err(|e| invalid(&e))?;
+        self.best.iter().try_for_each(|best| check(&best.fitted)).map_err(|e| invalid(&e))?;
         Ok(self)
     }
 }

@@ -3,8 +3,8 @@
 //! ```text
 //! x_q takes the values l_1 < … < l_K          appended: [x_q = l_1], …, [x_q = l_K]
 //! ```
-//! The number itself stays, so that values between and beyond those of the training rows, which have no indicator, still lie
-//! where they lie.
+//! The number itself stays, so that values between and beyond those of the training rows, which have no indicator,
+//! still lie where they lie.
 
 use crate::standardise::Standardiser;
 use deepgp::{Error, Result};
@@ -17,8 +17,8 @@ const LEVELS: [usize; 2] = [3, 15];
 const ROWS_PER_LEVEL: usize = 10;
 /// Most indicators of all inputs together; an input that needs more than are left gets none.
 const MOST_INDICATORS: usize = 50;
-/// Share of the least difference between values up to which a number is one of them, and of their range up to which two values are
-/// the same: digits can be lost on the way.
+/// Share of the least difference between values up to which a number is one of them, and of their range up to which two
+/// values are the same: digits can be lost on the way.
 const SAME: f64 = 1e-6;
 const SAME_VALUE: f64 = 1e-9;
 
@@ -88,7 +88,8 @@ impl Indicators {
         Ok(out)
     }
 
-    /// Numbers that belong to inputs and their indicators, added up by input: what the indicators of an input say, it says.
+    /// Numbers that belong to inputs and their indicators, added up by input: what the indicators of an input say, it
+    /// says.
     ///
     /// # Panics
     /// If there are fewer numbers than indicators.

@@ -1,4 +1,5 @@
-//! Regression in the data's own units: standardise, initialise, train, predict.
+//! From a target column to its predictive law and scores, in the data's own units: standardise, initialise, train,
+//! predict.
 //!
 //! ```
 //! use deepgp_task::{Config, Model};
@@ -13,48 +14,58 @@
 //! assert!(prediction.y.var.as_slice().iter().all(|&v| v > 0.0));
 //! # Ok::<(), deepgp::Error>(())
 //! ```
-//! [`Prepared`] is the same in steps, for runs that are watched, stored in a [`Checkpoint`] and resumed; a [`SavedModel`] is
-//! what a model file holds.
+//! A [`Task`] says what kind of thing targets are. A model predicts a [`PredictiveLaw`] of each target of a row:
+//! moments, quantiles, probabilities, densities and draws of that law itself, whatever it is. [`Prepared`] is the same
+//! in steps, for runs that are watched, stored in a [`Checkpoint`] and resumed; a [`SavedModel`] is what a model file
+//! holds.
 
 /// The examples of the README are compiled and run with those of this crate.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod baselines;
 mod calibrate;
 mod checkpoint;
 mod config;
+mod expected_scores;
+mod history;
 mod indicators;
-mod judged;
-mod limits;
-mod linear;
-mod mixture;
+mod input_ranges;
+mod law;
+mod measures;
+mod member;
 mod model;
+mod model_file;
 mod predictive;
-mod prepared;
-mod record;
-mod saved;
 mod scores;
+mod size_limits;
+mod stacking;
 mod standardise;
-mod summary;
+mod task;
+mod training_data;
 mod warp;
 
+pub use baselines::{LinearModel, baselines};
 pub use calibrate::MomentCheck;
 pub use checkpoint::{Best, Checkpoint};
 pub use config::{Config, Noise};
+pub use expected_scores::Judged;
+pub use history::{Curve, CurvePoint, Record, Tried};
 pub use indicators::Indicators;
-pub use judged::Judged;
-pub use linear::{LinearModel, baselines};
-pub use mixture::{finite_mean, mix_log_densities, stacking_weights};
-pub use model::{Member, Model};
+pub use input_ranges::Range;
+pub use law::{Interval, Level, Normal, PredictiveLaw, mix_log_densities};
+pub use measures::{Better, Measure};
+pub use member::Member;
+pub use model::Model;
+pub use model_file::{Preprocessing, SavedModel};
 pub use predictive::Predictive;
-pub use prepared::Prepared;
-pub use record::{Curve, CurvePoint, Record, Tried};
-pub use saved::{Preprocessing, SavedModel};
 pub use scores::{ScoreTally, Scores};
+pub use stacking::{finite_mean, stacking_weights};
 pub use standardise::Standardiser;
-pub use summary::Range;
-pub use warp::{Warp, WarpKind, unwarp_moments, warp_targets, with_log_slopes};
+pub use task::Task;
+pub use training_data::Prepared;
+pub use warp::{Warp, WarpKind, warp_targets, with_log_slopes};
 
 /// What can go wrong with a model file or a checkpoint.
 pub use deepgp_io::{FileError, FormatError};

@@ -1,172 +1,69 @@
-//! A trained regression model that speaks the data's own units.
+//! A trained model that speaks the data's own units.
 
-use crate::config::Config;
-use crate::indicators::Indicators;
-use crate::mixture::mix_log_densities;
-use crate::predictive::{Part, Predictive};
-use crate::prepared::Prepared;
+use crate::law::{NetworkLaws, is_continuous};
+use crate::member::Member;
+use crate::predictive::Predictive;
 use crate::scores::{ScoreTally, Scores};
 use crate::standardise::Standardiser;
-use crate::warp::{Warp, warp_targets, with_log_slopes};
-use deepgp::Fitted;
+use crate::task::Task;
 use deepgp::gauss::DiagGaussian;
-use deepgp::likelihood::Likelihood;
 use deepgp::predict::{Prediction, Predictor};
-use deepgp::train::{Observer, Outcome};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
-use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
-/// A network of a mixture, and its share.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Member {
-    /// Its weight, relative to those of the others.
-    pub weight: f64,
-    /// The network.
-    pub fitted: Fitted,
-    /// Transforms of the standardised targets that it was trained on, one for each, or none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warps: Vec<Warp>,
-    /// Indicators beside the standardised inputs that it was trained on, if there were some.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub indicators: Option<Indicators>,
-}
-
-impl Member {
-    /// Of inputs and targets that are standardised and no more.
-    pub fn new(weight: f64, fitted: Fitted) -> Self {
-        Self { weight, fitted, warps: Vec::new(), indicators: None }
-    }
-}
-
-/// Checks that a sound network takes so many inputs with its indicators and gives so many targets.
-///
-/// # Errors
-/// [`Error::Shape`].
-pub(crate) fn check_network(
-    fitted: &Fitted,
-    warps: &[Warp],
-    indicators: Option<&Indicators>,
-    inputs: usize,
-    targets: usize,
-) -> Result<()> {
-    let mut features = inputs;
-    if let Some(indicators) = indicators {
-        indicators.check(inputs)?;
-        features += indicators.count();
-    }
-    let sizes = [
-        ("inputs of a network", features, fitted.network.dim_in()),
-        ("outputs of a network", targets, fitted.network.n_targets()),
-        ("transforms of the targets", targets, if warps.is_empty() { targets } else { warps.len() }),
-    ];
-    match sizes.into_iter().find(|(_, expected, found)| expected != found) {
-        None => Ok(()),
-        Some((what, expected, found)) => Err(Error::Shape { what, expected, found }),
-    }
-}
-
-/// A member that is ready to predict.
-#[derive(Debug)]
-pub(crate) struct Expert {
-    /// Its share; those of all add up to 1.
-    pub weight: f64,
-    pub predictor: Predictor,
-    pub warps: Vec<Warp>,
-    pub indicators: Option<Indicators>,
-}
-
-impl Expert {
-    /// Standardised inputs as it takes them.
-    pub fn inputs<'a>(&self, x: &'a Mat) -> Result<Cow<'a, Mat>> {
-        match &self.indicators {
-            None => Ok(Cow::Borrowed(x)),
-            Some(indicators) => indicators.append(x).map(Cow::Owned),
-        }
-    }
-
-    /// Standardised targets as it takes them.
-    pub fn targets(&self, y: &Mat) -> Result<Mat> {
-        let mut t = y.clone();
-        warp_targets(&self.warps, &mut t)?;
-        Ok(t)
-    }
-}
-
-/// A trained network, or a mixture of several, with the standardisers of inputs and targets. It never changes, so threads can
-/// share it.
+/// A trained network, or a mixture of several, with the standardisers of inputs and targets. It never changes, so
+/// threads can share it.
 #[derive(Debug)]
 pub struct Model {
+    task: Task,
     inputs: Standardiser,
     targets: Standardiser,
-    /// The heaviest first.
-    experts: Vec<Expert>,
+    /// The heaviest first; their weights add up to 1.
+    members: Vec<Member<Predictor>>,
     /// Factor of all predicted standard deviations.
     std_factor: f64,
 }
 
 impl Model {
-    /// Fits a model to raw inputs `x` (N × D) and targets `y` (N × P).
-    ///
-    /// # Errors
-    /// What the data or the configuration are refused for; see [`deepgp::Error`].
-    pub fn fit(x: &Mat, y: &Mat, config: &Config, observer: &mut dyn Observer) -> Result<(Self, Outcome)> {
-        let data = Prepared::new(x.clone(), y.clone())?;
-        let mut trainer = data.trainer(config)?;
-        let outcome = trainer.run(observer);
-        let fitted = trainer.fitted();
-        Ok((data.model(fitted)?, outcome))
-    }
-
-    /// A model from its parts.
-    ///
-    /// # Errors
-    /// As [`Predictor::new`], and [`Error::Shape`] if the standardisers do not fit the network.
-    pub fn from_parts(inputs: Standardiser, targets: Standardiser, fitted: Fitted) -> Result<Self> {
-        Self::mixture(inputs, targets, vec![Member::new(1.0, fitted)])
-    }
-
     /// A mixture of networks for the same inputs and targets. Weights are divided by their sum.
     ///
     /// # Errors
-    /// As [`Model::from_parts`] for each network; [`Error::Empty`] if there is none, [`Error::Parameter`] for a weight that is not
-    /// positive and finite.
-    pub fn mixture(inputs: Standardiser, targets: Standardiser, mut mixed: Vec<Member>) -> Result<Self> {
+    /// As [`Predictor::new`] for each network; [`Error::Shape`] for one that does not fit the standardisers,
+    /// [`Error::Empty`] if there is none, [`Error::Parameter`] for a weight that is not positive and finite.
+    pub fn mixture(task: Task, inputs: Standardiser, targets: Standardiser, mut mixed: Vec<Member>) -> Result<Self> {
         if mixed.is_empty() {
             return Err(Error::Empty { what: "networks of a mixture", rows: 0, columns: 1 });
         }
         mixed.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let total: f64 = mixed.iter().map(|m| m.weight).sum();
-        let mut experts = Vec::new();
+        let mut members = Vec::new();
         for member in mixed {
             if !(member.weight > 0.0 && total.is_finite()) {
                 let (name, requirement) = ("weight of a network", "it must be positive and finite");
                 return Err(Error::Parameter { name, layer: None, entry: None, value: member.weight, requirement });
             }
-            let Member { weight, fitted, warps, indicators } = member;
-            fitted.check()?;
-            check_network(&fitted, &warps, indicators.as_ref(), inputs.columns(), targets.columns())?;
-            experts.push(Expert { weight: weight / total, predictor: Predictor::new(fitted)?, warps, indicators });
+            member.network.check()?;
+            member.check(inputs.columns(), targets.columns())?;
+            let Member { weight, network, warps, indicators } = member;
+            members.push(Member { weight: weight / total, network: Predictor::new(network)?, warps, indicators });
         }
-        Ok(Self { inputs, targets, experts, std_factor: 1.0 })
+        Ok(Self { task, inputs, targets, members, std_factor: 1.0 })
     }
 
-    /// The same with all predicted standard deviations, before any transform is undone, multiplied by a factor.
+    /// The same with all predicted deviations from the mean, before any transform is undone, multiplied by a factor:
+    /// every law stays what it is, but wider.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a factor that is not positive and finite, or where noise is not normal: then there is more to a
-    /// density than its variance.
+    /// [`Error::Parameter`] for a factor that is not positive and finite, or one that is not 1 where there are gaps
+    /// between the values of targets, which cannot be moved.
     pub fn with_std_factor(self, factor: f64) -> Result<Self> {
-        if !(factor > 0.0 && factor.is_finite()) {
-            let (name, requirement) = ("factor of standard deviations", "it must be positive and finite");
-            return Err(Error::Parameter { name, layer: None, entry: None, value: factor, requirement });
-        }
-        if factor != 1.0 && !self.is_normal() {
-            let (name, requirement) = ("factor of standard deviations", "it must be 1 unless noise is normal");
-            return Err(Error::Parameter { name, layer: None, entry: None, value: factor, requirement });
-        }
-        Ok(Self { std_factor: factor, ..self })
+        let requirement = match factor > 0.0 && factor.is_finite() {
+            true if factor == 1.0 || self.is_continuous() => return Ok(Self { std_factor: factor, ..self }),
+            true => "it must be 1 where targets take separate values",
+            false => "it must be positive and finite",
+        };
+        let name = "factor of standard deviations";
+        Err(Error::Parameter { name, layer: None, entry: None, value: factor, requirement })
     }
 
     /// Factor of all predicted standard deviations; 1 unless they were calibrated.
@@ -174,15 +71,15 @@ impl Model {
         self.std_factor
     }
 
-    /// Whether noise is normal.
-    pub(crate) fn is_normal(&self) -> bool {
-        let is_normal = |fitted: &Fitted| matches!(fitted.network.likelihood(), Likelihood::Gaussian(_));
-        self.members().all(|(_, member)| is_normal(member.fitted()))
+    /// Whether targets can be any number.
+    pub(crate) fn is_continuous(&self) -> bool {
+        self.members.iter().all(|member| is_continuous(member.network.fitted().network.likelihood()))
     }
 
-    /// The predictor of the network, or of the heaviest of a mixture, in standardised units; its inputs may have indicators.
+    /// The predictor of the network, or of the heaviest of a mixture, in standardised units; its inputs may have
+    /// indicators.
     pub fn predictor(&self) -> &Predictor {
-        &self.experts[0].predictor
+        &self.members[0].network
     }
 
     /// Moments of every layer of the network, or of the heaviest of a mixture, for raw inputs; the layers' own units.
@@ -190,8 +87,8 @@ impl Model {
     /// # Errors
     /// As [`Model::predict`].
     pub fn layers(&self, x: &Mat) -> Result<Vec<DiagGaussian>> {
-        let expert = &self.experts[0];
-        expert.predictor.layers(&*expert.inputs(&self.inputs.apply(x, "inputs")?)?)
+        let heaviest = &self.members[0];
+        heaviest.network.layers(&*heaviest.inputs(&self.inputs.apply(x, "inputs")?)?)
     }
 
     /// Numbers that belong to the features of the network, or of the heaviest of a mixture, added up by input.
@@ -199,7 +96,7 @@ impl Model {
     /// # Panics
     /// If there are fewer numbers than features.
     pub fn by_input(&self, of_features: &[f64]) -> Vec<f64> {
-        match &self.experts[0].indicators {
+        match &self.members[0].indicators {
             None => of_features.to_vec(),
             Some(indicators) => indicators.by_input(of_features),
         }
@@ -207,12 +104,17 @@ impl Model {
 
     /// The predictors of all networks with their weights, the heaviest first.
     pub fn members(&self) -> impl Iterator<Item = (f64, &Predictor)> {
-        self.experts.iter().map(|expert| (expert.weight, &expert.predictor))
+        self.members.iter().map(|member| (member.weight, &member.network))
     }
 
-    /// All networks, the heaviest first.
-    pub(crate) fn experts(&self) -> &[Expert] {
-        &self.experts
+    /// All networks, the heaviest first, each with the form in which it takes inputs and targets.
+    pub(crate) fn parts(&self) -> &[Member<Predictor>] {
+        &self.members
+    }
+
+    /// What the targets are.
+    pub fn task(&self) -> Task {
+        self.task
     }
 
     /// How inputs are standardised.
@@ -234,7 +136,7 @@ impl Model {
         Ok(Prediction { f: f.moments()?, y: y.moments()? })
     }
 
-    /// Predictive distributions of y for raw inputs: quantiles, probabilities, moments.
+    /// Predictive laws of y for raw inputs: quantiles, probabilities, moments.
     ///
     /// # Errors
     /// As [`Model::predict`].
@@ -242,48 +144,30 @@ impl Model {
         Ok(self.distributions(x)?.1)
     }
 
-    /// Predictive distributions of f, the target without its noise, and of y.
+    /// Predictive laws of f, the target without its noise, and of y.
     ///
     /// # Errors
     /// As [`Model::predict`].
     pub fn distributions(&self, x: &Mat) -> Result<(Predictive, Predictive)> {
         let x = self.inputs.apply(x, "inputs")?;
         let (mut of_f, mut of_y) = (Vec::new(), Vec::new());
-        for expert in &self.experts {
-            let Prediction { f, y } = expert.predictor.predict(&*expert.inputs(&x)?)?;
-            for (moments, parts) in [(f, &mut of_f), (y, &mut of_y)] {
-                parts.push(Part { weight: expert.weight, moments, warps: expert.warps.clone() });
-            }
+        for member in &self.members {
+            let prediction = member.network.predict(&*member.inputs(&x)?)?;
+            let [f, y] = NetworkLaws::new(member.network.fitted().network.likelihood(), prediction);
+            of_f.push(member.with(f));
+            of_y.push(member.with(y));
         }
-        let with = |parts| Predictive { parts, targets: self.targets.clone() }.widened(self.std_factor);
+        let with = |parts| Predictive::new(parts, self.targets.clone()).widened(self.std_factor);
         Ok((with(of_f), with(of_y)))
     }
 
-    /// Log density of each row's targets, jointly over targets, in nats per row of the targets' own units.
+    /// Log density (or probability) of each row's targets, jointly over targets, in nats per row of the targets' own
+    /// units.
     ///
     /// # Errors
     /// As [`Model::predict`], and for targets that do not fit.
     pub fn log_density(&self, x: &Mat, y: &Mat) -> Result<Vec<f64>> {
-        if self.is_normal() {
-            return self.predictive(x)?.log_density(y);
-        }
-        let (x, y) = (self.inputs.apply(x, "inputs")?, self.targets.apply(y, "targets")?);
-        let of_expert = |expert: &Expert| {
-            let densities = expert.predictor.log_density(&*expert.inputs(&x)?, &expert.targets(&y)?)?;
-            Ok(with_log_slopes(&expert.warps, &y, densities))
-        };
-        let all = self.experts.iter().map(of_expert).collect::<Result<Vec<Vec<f64>>>>()?;
-        let weights: Vec<f64> = self.experts.iter().map(|expert| expert.weight).collect();
-        let standard = mix_log_densities(&weights, &all);
-        Ok(standard.into_iter().map(|l| self.targets.invert_log_density(l)).collect())
-    }
-
-    /// [`Model::log_density`] of rows whose predictive distributions are there already, at a fraction of the cost where noise is normal.
-    ///
-    /// # Errors
-    /// As [`Model::log_density`].
-    pub fn log_density_of(&self, predictive: &Predictive, x: &Mat, y: &Mat) -> Result<Vec<f64>> {
-        if self.is_normal() { predictive.log_density(y) } else { self.log_density(x, y) }
+        self.predictive(x)?.log_density(y)
     }
 
     /// Scores on raw data.
@@ -296,13 +180,13 @@ impl Model {
         tally.scores()
     }
 
-    /// Adds raw rows to scores in the making; returns the predictive distributions of y.
+    /// Adds raw rows to scores in the making; returns the predictive laws of y.
     ///
     /// # Errors
     /// As [`Model::log_density`].
     pub fn tally(&self, x: &Mat, y: &Mat, tally: &mut ScoreTally) -> Result<Predictive> {
         let predictive = self.predictive(x)?;
-        tally.add_predictive(&predictive, y, &self.log_density_of(&predictive, x, y)?)?;
+        tally.add(&predictive, y)?;
         Ok(predictive)
     }
 }

@@ -1,52 +1,47 @@
-//! What is predicted of each target: a mixture of normals, of the target itself or of a monotone transform of it.
+//! What is predicted of the targets of some rows: their laws, in the targets' own units.
 //!
 //! ```text
-//! F(y) = Σ_k w_k Φ((g_k(y) − m_k)/√v_k)        quantiles y_p: F(y_p) = p
+//! y = μ + s u          u a mixture over networks          g_k(u) the target that network k was trained on
 //! ```
 
-use crate::mixture::{mix_log_densities, mix_moments};
-use crate::scores::normal_log_densities;
+use crate::law::{
+    Affine, Level, Mixture, NetworkLaw, NetworkLaws, PredictiveLaw, Transformed, draw_member, mix_log_densities,
+};
+use crate::member::Member;
 use crate::standardise::Standardiser;
-use crate::warp::{Warp, unwarp_moments, warp_targets, with_log_slopes};
+use crate::warp::with_log_slopes;
 use deepgp::gauss::DiagGaussian;
-use deepgp::metrics::{crps_normal, normal_quantile};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
-use deepgp_numerics::optim::root;
-use deepgp_numerics::special::{ndtr, phi};
+use rand::Rng;
 
-/// How closely quantiles are found, beside the range of those of the parts.
-const CLOSENESS: f64 = 1e-14;
-/// Normal scores of the quantiles between which distribution functions are smooth enough for a rule of few nodes; what is beyond the
-/// outermost ones has a probability of 10⁻⁹.
-const PANELS: [f64; 9] = [-6.0, -3.5, -2.0, -1.0, 0.0, 1.0, 2.0, 3.5, 6.0];
-/// The Gauss–Legendre rule of four nodes, exact for polynomials of degree 7: its positive nodes in (−1, 1), each with its weight.
-/// Reference: Abramowitz and Stegun (1964), table 25.4.
-const RULE: [(f64, f64); 2] =
-    [(0.339_981_043_584_856_3, 0.652_145_154_862_546_1), (0.861_136_311_594_052_6, 0.347_854_845_137_453_9)];
-
-/// The share of one network.
-#[derive(Debug, Clone)]
-pub(crate) struct Part {
-    pub weight: f64,
-    /// Moments of transformed standardised targets.
-    pub moments: DiagGaussian,
-    /// The transforms, one for each target, or none.
-    pub warps: Vec<Warp>,
-}
-
-/// Predictive distributions of the targets of some rows, in the targets' own units. Noise that is not normal is stood for by
-/// normal noise of the same variance.
+/// Predictive laws of rows × targets, in the targets' own units.
 #[derive(Debug, Clone)]
 pub struct Predictive {
-    pub(crate) parts: Vec<Part>,
-    pub(crate) targets: Standardiser,
+    /// What each network says of transformed standardised targets; the weights add up to 1.
+    parts: Vec<Member<NetworkLaws>>,
+    targets: Standardiser,
 }
 
 impl Predictive {
+    /// A mixture of what networks say of standardised targets.
+    ///
+    /// # Panics
+    /// If there is no network.
+    pub(crate) fn new(parts: Vec<Member<NetworkLaws>>, targets: Standardiser) -> Self {
+        assert!(!parts.is_empty(), "a mixture has members");
+        Self { parts, targets }
+    }
+
+    /// Normal laws with these moments.
+    pub fn normal(moments: DiagGaussian) -> Self {
+        let targets = Standardiser::identity(moments.mean.cols());
+        Self::new(vec![Member::new(1.0, NetworkLaws::Normal(moments))], targets)
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        self.parts[0].moments.mean.rows()
+        self.parts[0].network.rows()
     }
 
     /// Number of targets.
@@ -54,23 +49,13 @@ impl Predictive {
         self.targets.columns()
     }
 
-    /// The distributions of one target alone.
+    /// The law of target `column` of row `row`.
     ///
     /// # Panics
-    /// If there is no such target.
-    pub fn of_target(&self, column: usize) -> Self {
-        let pick = |m: &Mat| Mat::from_fn(m.rows(), 1, |n, _| m[(n, column)]);
-        let part = |part: &Part| Part {
-            weight: part.weight,
-            moments: DiagGaussian { mean: pick(&part.moments.mean), var: pick(&part.moments.var) },
-            warps: part.warps.get(column).cloned().into_iter().collect(),
-        };
-        Self { parts: self.parts.iter().map(part).collect(), targets: self.targets.of_column(column) }
-    }
-
-    /// Whether every distribution is a normal one.
-    pub fn is_normal(&self) -> bool {
-        matches!(&self.parts[..], [part] if part.warps.is_empty())
+    /// If there is no such row or target.
+    pub fn law(&self, row: usize, column: usize) -> impl PredictiveLaw {
+        let law = Mixture(self.parts.iter().map(move |part| (part.weight, of_part(part, row, column))));
+        Affine { shift: self.targets.mean()[column], scale: self.targets.scale()[column], law }
     }
 
     /// Means and variances.
@@ -78,69 +63,54 @@ impl Predictive {
     /// # Errors
     /// [`deepgp::Error::NotFinite`] for moments beyond all numbers.
     pub fn moments(&self) -> Result<DiagGaussian> {
-        let (weights, members): (Vec<f64>, Vec<DiagGaussian>) = self
-            .parts
-            .iter()
-            .map(|part| {
-                let mut moments = part.moments.clone();
-                unwarp_moments(&part.warps, &mut moments);
-                (part.weight, moments)
-            })
-            .unzip();
-        self.targets.invert_moments(&mix_moments(&weights, &members))
-    }
-
-    /// Probability that target `column` of row `row` is at most `y`.
-    pub fn cdf(&self, row: usize, column: usize, y: f64) -> f64 {
-        self.standard_cdf(row, column, self.standard(column, y))
-    }
-
-    /// The value that target `column` of row `row` stays below with the given probability, strictly between 0 and 1.
-    pub fn quantile(&self, row: usize, column: usize, probability: f64) -> f64 {
-        self.own_unit(column, self.standard_quantile(row, column, probability, normal_quantile(probability)))
+        let mut moments = DiagGaussian::zeros(self.rows(), self.columns());
+        for n in 0..self.rows() {
+            for p in 0..self.columns() {
+                let parts = self.parts.iter().map(|part| (part.weight, of_part(part, n, p)));
+                (moments.mean[(n, p)], moments.var[(n, p)]) = Mixture(parts).moments();
+            }
+        }
+        self.targets.invert_moments(&moments)
     }
 
     /// Quantiles of all rows and targets.
     pub fn quantiles(&self, probability: f64) -> Mat {
-        let z = normal_quantile(probability);
-        Mat::from_fn(self.rows(), self.columns(), |n, p| self.own_unit(p, self.standard_quantile(n, p, probability, z)))
+        let level = Level::new(probability);
+        Mat::from_fn(self.rows(), self.columns(), |n, p| self.law(n, p).quantile(level))
     }
 
-    /// The distributions of some rows.
+    /// The laws of some rows.
     ///
     /// # Panics
     /// If there is no such row.
     pub fn of_rows(&self, rows: &[usize]) -> Self {
-        let pick = |m: &DiagGaussian| DiagGaussian { mean: m.mean.select_rows(rows), var: m.var.select_rows(rows) };
-        let part = |part: &Part| Part { weight: part.weight, moments: pick(&part.moments), warps: part.warps.clone() };
-        Self { parts: self.parts.iter().map(part).collect(), targets: self.targets.clone() }
+        let parts = self.parts.iter().map(|part| part.with(part.network.of_rows(rows))).collect();
+        Self { parts, targets: self.targets.clone() }
     }
 
-    /// The same distributions with standard deviations multiplied by a factor before transforms are undone.
+    /// The same laws with deviations from the mean multiplied by a factor, before transforms are undone.
     pub(crate) fn widened(mut self, factor: f64) -> Self {
-        let variances = self.parts.iter_mut().flat_map(|part| part.moments.var.as_mut_slice());
-        variances.for_each(|v| *v *= factor * factor);
+        self.parts.iter_mut().for_each(|part| part.network.widen(factor));
         self
     }
 
-    /// Log density of each row of `y`, jointly over targets, in nats per row of the targets' own units. Shapes: `y` rows × columns.
+    /// Log density (or probability) of each row of `y`, jointly over targets, in nats per row of the targets' own
+    /// units. Shapes: `y` rows × columns.
     ///
     /// ```text
-    /// log p(y) = log Σ_k w_k Π_p N(g_kp(y_p); m_kp, v_kp) g_kp'(y_p)
+    /// log p(y) = log Σ_k w_k Π_p p_kp(g_kp(u_p)) g_kp'(u_p) − Σ_p log s_p
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are not as many rows and columns, [`Error::NotFinite`] for a target that is not a number or whose
-    /// transform is none.
+    /// [`Error::Shape`] if there are not as many rows and columns, [`Error::NotFinite`] for a target that is not a
+    /// number or whose transform is none.
     pub fn log_density(&self, y: &Mat) -> Result<Vec<f64>> {
         if y.rows() != self.rows() {
             return Err(Error::Shape { what: "rows of the targets", expected: self.rows(), found: y.rows() });
         }
         let u = self.targets.apply(y, "targets")?;
-        let of_part = |part: &Part| {
-            let mut t = u.clone();
-            warp_targets(&part.warps, &mut t)?;
-            Ok(with_log_slopes(&part.warps, &u, normal_log_densities(&part.moments, &t)))
+        let of_part = |part: &Member<NetworkLaws>| {
+            Ok(with_log_slopes(&part.warps, &u, part.network.log_probs(&part.targets(&u)?)?))
         };
         let all = self.parts.iter().map(of_part).collect::<Result<Vec<Vec<f64>>>>()?;
         let weights: Vec<f64> = self.parts.iter().map(|part| part.weight).collect();
@@ -148,107 +118,52 @@ impl Predictive {
         Ok(standard.into_iter().map(|l| self.targets.invert_log_density(l)).collect())
     }
 
-    /// Continuous ranked probability score, in the target's unit; smaller is better.
+    /// Draws all targets of a row together: they come from one network.
     ///
-    /// ```text
-    /// CRPS = E|Y − y| − ½ E|Y − Y′|
-    /// ```
-    /// In closed form for normals (Grimit et al. 2006), by quadrature with a transformed target.
-    pub fn crps(&self, row: usize, column: usize, y: f64) -> f64 {
-        let observed = self.standard(column, y);
-        let of = |part: &Part| (part.weight, part.moments.mean[(row, column)], part.moments.var[(row, column)]);
-        let standard = if let [part] = &self.parts[..]
-            && part.warps.is_empty()
-        {
-            let (_, mean, var) = of(part);
-            crps_normal(mean, var.sqrt(), observed)
-        } else if self.parts.iter().all(|part| part.warps.is_empty()) {
-            let apart = |mean: f64, var: f64| {
-                // E|X| of a normal.
-                let std = var.sqrt();
-                let z = mean / std;
-                mean * (2.0 * ndtr(z) - 1.0) + 2.0 * std * phi(z)
-            };
-            let mut score = 0.0;
-            for (w, m, v) in self.parts.iter().map(of) {
-                score += w * apart(observed - m, v);
-                for (other_w, other_m, other_v) in self.parts.iter().map(of) {
-                    score -= 0.5 * w * other_w * apart(m - other_m, v + other_v);
-                }
-            }
-            score
-        } else {
-            self.standard_crps(row, column, observed)
+    /// # Panics
+    /// If there is no such row.
+    pub fn draw(&self, row: usize, rng: &mut dyn Rng) -> Vec<f64> {
+        let part = &self.parts[draw_member(self.parts.iter().map(|part| part.weight), rng)];
+        let scales = self.targets.mean().iter().zip(self.targets.scale());
+        let own_unit = |(p, (t, (shift, scale))): (usize, (&f64, (&f64, &f64)))| {
+            shift + scale * part.warps.get(p).map_or(*t, |warp| warp.inverse(*t))
         };
-        self.targets.scale()[column] * standard
-    }
-
-    /// The score of any mixture, in standardised units, between quantiles of its parts and the observation:
-    ///
-    /// ```text
-    /// CRPS = ∫ (F(u) − 1[u ≥ y])² du
-    /// ```
-    fn standard_crps(&self, row: usize, column: usize, observed: f64) -> f64 {
-        let of_part = |part| PANELS.map(|z| part_quantile(part, row, column, z));
-        let mut ends: Vec<f64> = self.parts.iter().flat_map(of_part).chain([observed]).collect();
-        ends.sort_unstable_by(f64::total_cmp);
-        let panel = |ends: &[f64]| {
-            let step = if ends[0] >= observed { 1.0 } else { 0.0 };
-            let (middle, half) = (0.5 * (ends[0] + ends[1]), 0.5 * (ends[1] - ends[0]));
-            let square = |u: f64| (self.standard_cdf(row, column, u) - step).powi(2);
-            half * RULE.iter().map(|(x, w)| w * (square(middle - half * x) + square(middle + half * x))).sum::<f64>()
-        };
-        ends.windows(2).map(panel).sum()
-    }
-
-    fn standard(&self, column: usize, y: f64) -> f64 {
-        (y - self.targets.mean()[column]) / self.targets.scale()[column]
-    }
-
-    fn own_unit(&self, column: usize, u: f64) -> f64 {
-        self.targets.mean()[column] + self.targets.scale()[column] * u
-    }
-
-    fn standard_cdf(&self, row: usize, column: usize, u: f64) -> f64 {
-        let share = |part: &Part| {
-            let t = part.warps.get(column).map_or(u, |warp| warp.forward(u));
-            let DiagGaussian { mean, var } = &part.moments;
-            part.weight * ndtr((t - mean[(row, column)]) / var[(row, column)].sqrt())
-        };
-        // Weights may add up to a little more than 1.
-        self.parts.iter().map(share).sum::<f64>().min(1.0)
-    }
-
-    /// The quantile of a standardised target; `z` is that of the standard normal.
-    fn standard_quantile(&self, row: usize, column: usize, probability: f64, z: f64) -> f64 {
-        // A mixture's quantile lies between those of its parts.
-        let (low, high) = self
-            .parts
-            .iter()
-            .map(|part| part_quantile(part, row, column, z))
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), q| (low.min(q), high.max(q)));
-        match self.parts.len() {
-            1 => low,
-            _ => root(low, high, CLOSENESS * (high - low), |u| self.standard_cdf(row, column, u) - probability),
-        }
+        part.network.draw(row, rng).iter().zip(scales).enumerate().map(own_unit).collect()
     }
 }
 
-/// The quantile of a standardised target by one part alone that belongs to the quantile `z` of the standard normal.
-fn part_quantile(part: &Part, row: usize, column: usize, z: f64) -> f64 {
-    let DiagGaussian { mean, var } = &part.moments;
-    let t = mean[(row, column)] + var[(row, column)].sqrt() * z;
-    part.warps.get(column).map_or(t, |warp| warp.inverse(t))
+/// What a network says of a standardised target.
+fn of_part(part: &Member<NetworkLaws>, row: usize, column: usize) -> Transformed<'_, NetworkLaw<'_>> {
+    Transformed { law: part.network.at(row, column), warp: part.warps.get(column) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::warp::WarpKind;
+    use crate::law::Interval;
+    use crate::warp::{Warp, WarpKind};
+    use deepgp::likelihood::{Likelihood, StudentT};
+    use deepgp::predict::Prediction;
+    use deepgp_numerics::special::normal_quantile;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
 
-    fn part(weight: f64, mean: f64, var: f64, warps: Vec<Warp>) -> Part {
-        let one = |v: f64| Mat::from_fn(1, 1, |_, _| v);
-        Part { weight, moments: DiagGaussian { mean: one(mean), var: one(var) }, warps }
+    fn part(weight: f64, mean: f64, var: f64, warps: Vec<Warp>) -> Member<NetworkLaws> {
+        let network = NetworkLaws::Normal(DiagGaussian { mean: one(mean), var: one(var) });
+        Member { weight, network, warps, indicators: None }
+    }
+
+    fn one(value: f64) -> Mat {
+        Mat::from_fn(1, 1, |_, _| value)
+    }
+
+    /// Student-t noise on normal latent values.
+    fn heavy(weight: f64, mean: f64, var: f64, scale: f64, warps: Vec<Warp>) -> Member<NetworkLaws> {
+        let likelihood = Likelihood::StudentT(StudentT { scale: vec![scale], dof: 4.0 });
+        let y = DiagGaussian { mean: one(mean), var: one(var + 2.0 * scale * scale) };
+        let prediction = Prediction { f: DiagGaussian { mean: one(mean), var: one(var) }, y };
+        let [_, network] = NetworkLaws::new(&likelihood, prediction);
+        Member { weight, network, warps, indicators: None }
     }
 
     fn targets() -> (Vec<f64>, Standardiser) {
@@ -262,7 +177,7 @@ mod tests {
         let (u, targets) = targets();
         let zero = -targets.mean()[0] / targets.scale()[0];
         let log = || vec![Warp::fit(WarpKind::Log, &u, zero).expect("a transform")];
-        let with = |parts| Predictive { parts, targets: targets.clone() };
+        let with = |parts| Predictive::new(parts, targets.clone());
         vec![
             with(vec![part(1.0, 0.3, 0.5, vec![])]),
             with(vec![part(0.03, -1.0, 2.0, vec![]), part(0.97, 0.2, 0.01, vec![])]),
@@ -270,6 +185,11 @@ mod tests {
             // Parts that do not agree, and one much narrower than another.
             with(vec![part(0.5, -1.5, 0.09, log()), part(0.5, 1.5, 0.09, log())]),
             with(vec![part(0.5, 0.2, 4e-4, log()), part(0.5, 0.0, 1.0, log())]),
+            // Heavy tails, of sure and unsure functions, wider than they were, mixed, and transformed.
+            with(vec![heavy(1.0, 0.3, 1e-4, 0.5, vec![])]),
+            with(vec![heavy(1.0, -0.2, 2.0, 0.1, vec![])]).widened(1.5),
+            with(vec![heavy(0.7, 0.3, 0.2, 0.2, vec![]), part(0.3, 0.2, 0.5, vec![])]),
+            with(vec![heavy(1.0, 0.3, 0.05, 0.2, log())]),
         ]
     }
 
@@ -278,8 +198,8 @@ mod tests {
         for mixture in mixtures() {
             let mut last = f64::NEG_INFINITY;
             for p in [0.001, 0.025, 0.25, 0.5, 0.75, 0.975, 0.999] {
-                let q = mixture.quantile(0, 0, p);
-                assert!(q > last && (mixture.cdf(0, 0, q) - p).abs() < 1e-9, "{p}: {q}");
+                let q = mixture.law(0, 0).quantile(Level::new(p));
+                assert!(q > last && (mixture.law(0, 0).cdf(q) - p).abs() < 1e-9, "{p}: {q}");
                 last = q;
                 assert_eq!(q, mixture.quantiles(p)[(0, 0)]);
             }
@@ -290,7 +210,7 @@ mod tests {
     fn intervals_are_those_of_the_mixture_and_not_of_its_moments() -> Result<()> {
         // A little of something wide: moments see a wide normal, the mixture has a narrow middle.
         let mixture = &mixtures()[1];
-        let width = mixture.quantile(0, 0, 0.75) - mixture.quantile(0, 0, 0.25);
+        let width = mixture.quantiles(0.75)[(0, 0)] - mixture.quantiles(0.25)[(0, 0)];
         let of_moments = 2.0 * 0.674_489_75 * mixture.moments()?.var[(0, 0)].sqrt();
         assert!(width < 0.5 * of_moments, "{width} {of_moments}");
         Ok(())
@@ -301,7 +221,7 @@ mod tests {
         for mixture in mixtures() {
             let width = 1e-5;
             for y in [0.4, 1.1, 1.7, 4.0] {
-                let slope = (mixture.cdf(0, 0, y + width) - mixture.cdf(0, 0, y - width)) / (2.0 * width);
+                let slope = (mixture.law(0, 0).cdf(y + width) - mixture.law(0, 0).cdf(y - width)) / (2.0 * width);
                 let log_density = mixture.log_density(&Mat::from_fn(1, 1, |_, _| y))?[0];
                 assert!(
                     (log_density - slope.ln()).abs() < 1e-5 * (1.0 + log_density.abs()),
@@ -321,16 +241,16 @@ mod tests {
         parts.push(parts[1].clone());
         parts.iter_mut().zip([0.4, 0.1, 0.1]).for_each(|(part, weight)| part.weight = weight / (0.4 + 0.1 + 0.1));
         assert!(parts.iter().map(|part| part.weight).sum::<f64>() > 1.0);
-        let mixture = Predictive { parts, targets };
-        assert_eq!(mixture.cdf(0, 0, 1e3), 1.0);
-        assert!((mixture.crps(0, 0, 1e3) - 1e3).abs() < 3.0 && mixture.quantile(0, 0, 1.0 - 1e-16).is_finite());
+        let mixture = Predictive::new(parts, targets);
+        assert_eq!(mixture.law(0, 0).cdf(1e3), 1.0);
+        assert!((mixture.law(0, 0).crps(1e3) - 1e3).abs() < 3.0 && mixture.quantiles(1.0 - 1e-16)[(0, 0)].is_finite());
     }
 
     /// Far out the score is the distance but for what is the distribution's own.
     #[test]
     fn ranked_scores_of_extreme_targets_are_distances() {
         for mixture in mixtures() {
-            let score = |y: f64| mixture.crps(0, 0, y);
+            let score = |y: f64| mixture.law(0, 0).crps(y);
             for y in [1e3, 1e6] {
                 assert!(
                     ((score(y + 1.0) - score(y)) - 1.0).abs() < 1e-6
@@ -346,22 +266,94 @@ mod tests {
         for mixture in mixtures() {
             let observed = 1.7;
             let (mut mean, mut square, mut crps) = (0.0, 0.0, 0.0);
-            let width = 1e-3;
-            for i in -20_000..40_000 {
-                let y = width * f64::from(i);
-                let (before, after) = (mixture.cdf(0, 0, y), mixture.cdf(0, 0, y + width));
-                let (middle, mass) = (y + 0.5 * width, after - before);
+            // Steps that grow towards the tails, with an end at the observation.
+            let law = mixture.law(0, 0);
+            let end = |i: i32| observed + (5e-4 * f64::from(i)).sinh();
+            let mut before = law.cdf(end(-16_000));
+            for i in -16_000..16_000 {
+                let (low, high) = (end(i), end(i + 1));
+                let after = law.cdf(high);
+                let (middle, mass) = (0.5 * (low + high), after - before);
                 (mean, square) = (mean + mass * middle, square + mass * middle * middle);
-                let step = f64::from(u8::from(middle >= observed));
-                crps += width * (mixture.cdf(0, 0, middle) - step).powi(2);
+                let step = f64::from(u8::from(i >= 0));
+                crps += (high - low) * (law.cdf(middle) - step).powi(2);
+                before = after;
             }
             let moments = mixture.moments()?;
             let std = moments.var[(0, 0)].sqrt();
             assert!((moments.mean[(0, 0)] - mean).abs() < 1e-4 * std);
             assert!((std - (square - mean * mean).sqrt()).abs() < 1e-3 * std);
-            let score = mixture.crps(0, 0, observed);
+            let score = mixture.law(0, 0).crps(observed);
             assert!((score - crps).abs() < 2e-5 * crps, "{score} {crps}");
         }
+        Ok(())
+    }
+
+    /// Draws are made by another way than everything else is computed.
+    #[test]
+    fn samples_tell_the_same_as_the_law() -> Result<()> {
+        const DRAWS: usize = 40_000;
+        for (number, predictive) in mixtures().into_iter().enumerate() {
+            let mut rng = ChaCha8Rng::seed_from_u64(number as u64);
+            let law = predictive.law(0, 0);
+            let mut single: Vec<f64> = (0..DRAWS).map(|_| law.draw(&mut rng)).collect();
+            let joint: Vec<f64> = (0..DRAWS).map(|_| predictive.draw(0, &mut rng)[0]).collect();
+            let share_below =
+                |draws: &[f64], y: f64| draws.iter().filter(|draw| **draw <= y).count() as f64 / DRAWS as f64;
+            // Four standard errors of a share.
+            let near = |share: f64, p: f64| (share - p).abs() < 4.0 * (p * (1.0 - p) / DRAWS as f64).sqrt();
+            for p in [0.005, 0.025, 0.25, 0.5, 0.75, 0.975, 0.995] {
+                let quantile = law.quantile(Level::new(p));
+                for draws in [&single, &joint] {
+                    assert!(
+                        near(share_below(draws, quantile), p),
+                        "{number}: {} below {quantile}",
+                        share_below(draws, quantile)
+                    );
+                }
+            }
+            let intervals = [0.5, 0.95].map(Interval::central);
+            for (place, p) in [0.5, 0.95].into_iter().enumerate() {
+                let inside = single.iter().filter(|draw| law.is_inside(**draw, intervals)[place]).count();
+                assert!(near(inside as f64 / DRAWS as f64, p), "{number}: {inside} in the interval of {p}");
+            }
+            let (mean, var) = law.moments();
+            let average = single.iter().sum::<f64>() / DRAWS as f64;
+            assert!((average - mean).abs() < 4.0 * (var / DRAWS as f64).sqrt(), "{number}: {average} {mean}");
+            // E|Y − y| − ½ E|Y − Y′|, the second from pairs of draws that are sorted.
+            let y = mean + 0.7 * var.sqrt();
+            let distance = single.iter().map(|draw| (draw - y).abs()).sum::<f64>() / DRAWS as f64;
+            single.sort_unstable_by(f64::total_cmp);
+            let rank = |i: usize| 2.0 * i as f64 - DRAWS as f64 + 1.0;
+            let apart = single.iter().enumerate().map(|(i, draw)| rank(i) * draw).sum::<f64>() / (DRAWS as f64).powi(2);
+            let score = law.crps(y);
+            assert!((distance - apart - score).abs() < 0.02 * var.sqrt(), "{number}: {} {score}", distance - apart);
+        }
+        Ok(())
+    }
+
+    /// Two targets whose networks disagree: a row is drawn from one network, not each target from its own.
+    #[test]
+    fn targets_of_a_row_are_drawn_together() {
+        let side = |weight: f64, mean: f64| {
+            let of = |value: f64| Mat::from_fn(1, 2, |_, _| value);
+            Member::new(weight, NetworkLaws::Normal(DiagGaussian { mean: of(mean), var: of(0.01) }))
+        };
+        let predictive = Predictive::new(vec![side(0.5, -1.0), side(0.5, 1.0)], Standardiser::identity(2));
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        assert!((0..200).all(|_| predictive.draw(0, &mut rng).iter().product::<f64>() > 0.0));
+    }
+
+    /// Half of the latent variance or a normal of the same variance would be wrong by far more.
+    #[test]
+    fn heavy_tails_are_no_normals() -> Result<()> {
+        let heavy = Predictive::new(vec![heavy(1.0, 0.0, 1e-8, 1.0, vec![])], Standardiser::identity(1));
+        // Quantiles of Student's t with four degrees of freedom, from tables.
+        for (p, t) in [(0.75, 0.7407), (0.95, 2.1318), (0.975, 2.7764), (0.99, 3.7469), (0.999, 7.1732)] {
+            assert!((heavy.quantiles(p)[(0, 0)] - t).abs() < 1e-4, "{p}: {}", heavy.quantiles(p)[(0, 0)]);
+        }
+        assert!((heavy.moments()?.var[(0, 0)] - 2.0).abs() < 1e-6);
+        // A normal of that variance has 1.96 √2 = 2.7718 and 3.09 √2 = 4.37.
         Ok(())
     }
 }

@@ -1,11 +1,9 @@
-//! How good predictions are: error, log density, calibration.
+//! How good predictive laws are: error, log density, calibration.
 
+use crate::law::{Interval, PredictiveLaw};
 use crate::predictive::Predictive;
-use deepgp::gauss::DiagGaussian;
-use deepgp::metrics::{crps_normal, normal_quantile};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
-use deepgp_numerics::special::normal_log_density;
 use serde::{Deserialize, Serialize};
 
 /// Scores over rows; errors and intervals are averaged over targets, the log density is joint.
@@ -34,29 +32,10 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Scores of predicted moments of y against observed `y`, with the rows' log densities.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] or [`Error::Empty`] if the tables do not fit.
-    pub fn new(predicted: &DiagGaussian, y: &Mat, log_density: &[f64]) -> Result<Self> {
-        let mut tally = ScoreTally::new();
-        tally.add(predicted, y, log_density)?;
-        tally.scores()
-    }
-
     /// Whether every score is a number: densities of extreme targets overflow.
     pub fn is_finite(&self) -> bool {
         [self.rmse, self.mae, self.mean_log_density, self.crps].iter().all(|score| score.is_finite())
     }
-}
-
-/// Log density of each row of `y` under independent normals with the given moments.
-pub(crate) fn normal_log_densities(predicted: &DiagGaussian, y: &Mat) -> Vec<f64> {
-    let row = |n: usize| {
-        let one = |p: usize| normal_log_density(y[(n, p)], predicted.mean[(n, p)], predicted.var[(n, p)]);
-        (0..y.cols()).map(one).sum()
-    };
-    (0..y.rows()).map(row).collect()
 }
 
 /// Probabilities of the central intervals that are counted.
@@ -65,7 +44,7 @@ const LEVELS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
 /// Scores in the making, of rows that come in pieces: it keeps sums, not rows.
 #[derive(Debug, Clone)]
 pub struct ScoreTally {
-    half_widths: [f64; 5],
+    intervals: [Interval; 5],
     rows: usize,
     cells: usize,
     /// Squared errors are summed relative to the largest error, so that they neither overflow nor vanish.
@@ -87,7 +66,7 @@ impl ScoreTally {
     /// Of no rows.
     pub fn new() -> Self {
         Self {
-            half_widths: LEVELS.map(|level| -normal_quantile(0.5 * (1.0 - level))),
+            intervals: LEVELS.map(Interval::central),
             rows: 0,
             cells: 0,
             largest: 0.0,
@@ -99,79 +78,51 @@ impl ScoreTally {
         }
     }
 
-    /// Adds rows: predicted moments of y, observed `y`, and the rows' log densities. Intervals are those of normals.
+    /// Adds rows of predictive laws and observed `y`.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the tables do not fit.
-    pub fn add(&mut self, predicted: &DiagGaussian, y: &Mat, log_density: &[f64]) -> Result<()> {
-        let half_widths = self.half_widths;
-        self.add_cells(predicted, y, log_density, |n, p| {
-            let (mean, std, observed) = (predicted.mean[(n, p)], predicted.var[(n, p)].sqrt(), y[(n, p)]);
-            let error = (observed - mean).abs();
-            (crps_normal(mean, std, observed), half_widths.map(|half_width| error <= half_width * std))
-        })
-    }
-
-    /// Adds rows of predictive distributions, with the rows' log densities.
-    ///
-    /// # Errors
-    /// As [`ScoreTally::add`].
-    pub fn add_predictive(&mut self, predictive: &Predictive, y: &Mat, log_density: &[f64]) -> Result<()> {
-        let moments = predictive.moments()?;
-        if predictive.is_normal() {
-            return self.add(&moments, y, log_density);
-        }
-        self.add_cells(&moments, y, log_density, |n, p| {
-            let observed = y[(n, p)];
-            let off_centre = (2.0 * predictive.cdf(n, p, observed) - 1.0).abs();
-            (predictive.crps(n, p, observed), LEVELS.map(|level| off_centre <= level))
-        })
-    }
-
-    /// Adds rows; `judge` gives the ranked score of a cell, and for each level whether the cell is inside its interval.
-    fn add_cells(
-        &mut self,
-        predicted: &DiagGaussian,
-        y: &Mat,
-        log_density: &[f64],
-        judge: impl Fn(usize, usize) -> (f64, [bool; 5]),
-    ) -> Result<()> {
-        for (what, expected, found) in [
-            ("rows of the targets", predicted.mean.rows(), y.rows()),
-            ("columns of the targets", predicted.mean.cols(), y.cols()),
-            ("rows of the variances", predicted.mean.rows(), predicted.var.rows()),
-            ("log densities", y.rows(), log_density.len()),
-        ] {
-            if expected != found {
-                return Err(Error::Shape { what, expected, found });
-            }
-        }
+    /// As [`Predictive::log_density`] and [`Predictive::moments`].
+    pub fn add(&mut self, predictive: &Predictive, y: &Mat) -> Result<()> {
+        let (log_density, mean) = (predictive.log_density(y)?, predictive.moments()?.mean);
         self.rows += y.rows();
         self.log_density += log_density.iter().sum::<f64>();
         for n in 0..y.rows() {
             for p in 0..y.cols() {
-                let error = (y[(n, p)] - predicted.mean[(n, p)]).abs();
-                let (crps, is_inside) = judge(n, p);
-                self.cells += 1;
-                self.absolute += error;
-                self.crps += crps;
-                // One square of this size, none of nothing, and what is no number stays none.
-                self.add_squares(error, if error > 0.0 { 1.0 } else { error });
-                self.inside.iter_mut().zip(is_inside).for_each(|(count, inside)| *count += usize::from(inside));
+                self.add_cell(&predictive.law(n, p), mean[(n, p)], y[(n, p)]);
             }
         }
         Ok(())
     }
 
-    /// Adds rows of a model whose densities are normal.
+    /// Adds rows of one target alone.
     ///
     /// # Errors
-    /// As [`ScoreTally::add`].
-    pub fn add_normal(&mut self, predicted: &DiagGaussian, y: &Mat) -> Result<()> {
-        if (predicted.mean.rows(), predicted.mean.cols()) != (y.rows(), y.cols()) {
-            return self.add(predicted, y, &[]);
+    /// [`Error::Shape`] if there are not as many rows.
+    ///
+    /// # Panics
+    /// If there is no such target.
+    pub fn add_target(&mut self, predictive: &Predictive, target: usize, y: &Mat) -> Result<()> {
+        if y.rows() != predictive.rows() {
+            return Err(Error::Shape { what: "rows of the targets", expected: predictive.rows(), found: y.rows() });
         }
-        self.add(predicted, y, &normal_log_densities(predicted, y))
+        self.rows += y.rows();
+        for n in 0..y.rows() {
+            let (law, observed) = (predictive.law(n, target), y[(n, target)]);
+            self.log_density += law.log_prob(observed);
+            self.add_cell(&law, law.moments().0, observed);
+        }
+        Ok(())
+    }
+
+    fn add_cell(&mut self, law: &impl PredictiveLaw, mean: f64, y: f64) {
+        let error = (y - mean).abs();
+        self.cells += 1;
+        self.absolute += error;
+        self.crps += law.crps(y);
+        // One square of this size, none of nothing, and what is no number stays none.
+        self.add_squares(error, if error > 0.0 { 1.0 } else { error });
+        let is_inside = law.is_inside(y, self.intervals);
+        self.inside.iter_mut().zip(is_inside).for_each(|(count, inside)| *count += usize::from(inside));
     }
 
     /// Adds the rows of another tally.
@@ -228,7 +179,8 @@ impl ScoreTally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deepgp::metrics::{central_coverage_normal, mae, mean_crps_normal, mean_log_density, rmse};
+    use deepgp::gauss::DiagGaussian;
+    use deepgp_numerics::special::{normal_log_density, normal_quantile};
 
     fn table(rows: usize) -> (DiagGaussian, Mat) {
         let wave = |a: f64| move |i: usize, j: usize| (a * (i * 7 + j * 3) as f64).sin();
@@ -240,62 +192,90 @@ mod tests {
     #[test]
     fn sums_over_pieces_are_the_scores_of_the_whole() -> Result<()> {
         let (moments, y) = table(101);
-        let log_density = normal_log_densities(&moments, &y);
-        let std: Vec<f64> = moments.var.as_slice().iter().map(|v| v.sqrt()).collect();
-        let (mean, observed) = (moments.mean.as_slice(), y.as_slice());
-        let coverage = |level| central_coverage_normal(mean, &std, observed, level);
+        // Cell by cell: observed, mean and standard deviation.
+        let cells: Vec<[f64; 3]> = (0..101)
+            .flat_map(|n| [0, 1].map(|p| [y[(n, p)], moments.mean[(n, p)], moments.var[(n, p)].sqrt()]))
+            .collect();
+        let average =
+            |of: &dyn Fn([f64; 3]) -> f64| cells.iter().map(|cell| of(*cell)).sum::<f64>() / cells.len() as f64;
+        let coverage = |level: f64| {
+            let half_width = normal_quantile(0.5 * (1.0 + level));
+            average(&|[y, mean, std]| f64::from(u8::from((y - mean).abs() <= half_width * std)))
+        };
         // Pieces are added to one tally, or tallies of pieces to each other.
         let (mut tally, mut merged) = (ScoreTally::default(), ScoreTally::default());
+        let mut targets = [ScoreTally::new(), ScoreTally::new()];
         for start in (0..101).step_by(17) {
             let rows: Vec<usize> = (start..101.min(start + 17)).collect();
-            let part = DiagGaussian { mean: moments.mean.select_rows(&rows), var: moments.var.select_rows(&rows) };
-            tally.add_normal(&part, &y.select_rows(&rows))?;
+            let (part, y) = (Predictive::normal(moments.clone()).of_rows(&rows), y.select_rows(&rows));
+            tally.add(&part, &y)?;
             let mut of_part = ScoreTally::new();
-            of_part.add_normal(&part, &y.select_rows(&rows))?;
+            of_part.add(&part, &y)?;
             merged.merge(&of_part);
+            for (p, tally) in targets.iter_mut().enumerate() {
+                tally.add_target(&part, p, &y)?;
+            }
         }
         let (scores, others) = (tally.scores()?, merged.scores()?);
+        let [first, second] = [targets[0].scores()?, targets[1].scores()?];
         assert_eq!((scores.rows, scores.coverage_90), (others.rows, others.coverage_90));
         for (name, found, expected) in [
             ("rmse of merged tallies", others.rmse, scores.rmse),
             ("mae of merged tallies", others.mae, scores.mae),
             ("mean log density of merged tallies", others.mean_log_density, scores.mean_log_density),
             ("crps of merged tallies", others.crps, scores.crps),
-            ("rmse", scores.rmse, rmse(mean, observed)?),
-            ("mae", scores.mae, mae(mean, observed)?),
-            ("mean log density", scores.mean_log_density, mean_log_density(&log_density)?),
-            ("crps", scores.crps, mean_crps_normal(mean, &std, observed)?),
-            ("coverage 50", scores.coverage_50, coverage(0.5)?),
-            ("coverage 80", scores.coverage_80, coverage(0.8)?),
-            ("coverage 90", scores.coverage_90, coverage(0.9)?),
-            ("coverage 95", scores.coverage_95, coverage(0.95)?),
-            ("coverage 99", scores.coverage_99, coverage(0.99)?),
+            ("mae of single targets", 0.5 * (first.mae + second.mae), scores.mae),
+            (
+                "log densities of single targets",
+                first.mean_log_density + second.mean_log_density,
+                scores.mean_log_density,
+            ),
+            ("rmse", scores.rmse, average(&|[y, mean, _]| (y - mean).powi(2)).sqrt()),
+            ("mae", scores.mae, average(&|[y, mean, _]| (y - mean).abs())),
+            (
+                "mean log density",
+                scores.mean_log_density,
+                2.0 * average(&|[y, mean, std]| normal_log_density(y, mean, std * std)),
+            ),
+            ("crps", scores.crps, average(&|[y, mean, std]| crate::law::Normal { mean, var: std * std }.crps(y))),
+            ("coverage 50", scores.coverage_50, coverage(0.5)),
+            ("coverage 80", scores.coverage_80, coverage(0.8)),
+            ("coverage 90", scores.coverage_90, coverage(0.9)),
+            ("coverage 95", scores.coverage_95, coverage(0.95)),
+            ("coverage 99", scores.coverage_99, coverage(0.99)),
         ] {
             assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{name}: {found} is not {expected}");
         }
-        assert_eq!((scores.rows, Scores::new(&moments, &y, &log_density)?.coverage_80), (101, scores.coverage_80));
         Ok(())
     }
 
     #[test]
     fn extreme_errors_neither_overflow_nor_pass_silently() -> Result<()> {
-        let one = |mean: f64, y: f64| {
-            let moments = DiagGaussian { mean: Mat::from_fn(2, 1, |_, _| mean), var: Mat::from_fn(2, 1, |_, _| 1.0) };
-            Scores::new(&moments, &Mat::from_fn(2, 1, |i, _| if i == 0 { mean } else { y }), &[0.0, 0.0])
+        let one = |y: f64| {
+            let moments = DiagGaussian { mean: Mat::zeros(2, 1), var: Mat::from_fn(2, 1, |_, _| 1.0) };
+            let mut tally = ScoreTally::new();
+            tally.add(&Predictive::normal(moments), &Mat::from_fn(2, 1, |i, _| if i == 0 { 0.0 } else { y }))?;
+            tally.scores()
         };
-        assert!((one(0.0, 1e300)?.rmse / 1e300 - 0.5_f64.sqrt()).abs() < 1e-12);
-        assert!((one(0.0, 1e-300)?.rmse / 1e-300 - 0.5_f64.sqrt()).abs() < 1e-12);
-        assert_eq!(one(0.0, 0.0)?.rmse, 0.0);
-        assert!(one(0.0, 1.0)?.is_finite() && !one(0.0, f64::NAN)?.is_finite());
-        assert!(one(0.0, f64::NAN)?.rmse.is_nan() && one(0.0, f64::INFINITY)?.rmse == f64::INFINITY);
+        assert!((one(1e300)?.rmse / 1e300 - 0.5_f64.sqrt()).abs() < 1e-12);
+        assert!((one(1e-300)?.rmse / 1e-300 - 0.5_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(one(0.0)?.rmse, 0.0);
+        // The density of an extreme target is beyond all numbers.
+        assert!(one(1.0)?.is_finite() && !one(1e300)?.is_finite());
+        assert!(matches!(one(f64::NAN), Err(Error::NotFinite { row: 1, .. })));
+        assert!(matches!(one(f64::INFINITY), Err(Error::NotFinite { row: 1, .. })));
         Ok(())
     }
 
     #[test]
     fn tables_must_fit() {
         let (moments, y) = table(3);
-        assert!(matches!(Scores::new(&moments, &y, &[0.0]), Err(Error::Shape { .. })));
-        assert!(matches!(ScoreTally::new().add_normal(&moments, &Mat::zeros(3, 1)), Err(Error::Shape { .. })));
-        assert!(matches!(ScoreTally::new().scores(), Err(Error::Empty { .. })));
+        let predictive = Predictive::normal(moments);
+        for wrong in [Mat::zeros(2, 2), Mat::zeros(3, 1)] {
+            assert!(matches!(ScoreTally::new().add(&predictive, &wrong), Err(Error::Shape { .. })));
+        }
+        let mut tally = ScoreTally::new();
+        assert!(matches!(tally.add_target(&predictive, 1, &y.select_rows(&[0])), Err(Error::Shape { .. })));
+        assert!(matches!(tally.scores(), Err(Error::Empty { .. })));
     }
 }

@@ -66,15 +66,6 @@ impl Standardiser {
         &self.scale
     }
 
-    /// That of one column alone.
-    ///
-    /// # Panics
-    /// If there is no such column.
-    pub fn of_column(&self, column: usize) -> Self {
-        let constant = if self.constant.contains(&column) { vec![0] } else { Vec::new() };
-        Self { mean: vec![self.mean[column]], scale: vec![self.scale[column]], constant }
-    }
-
     /// Number of columns.
     pub fn columns(&self) -> usize {
         self.mean.len()

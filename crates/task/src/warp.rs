@@ -10,15 +10,14 @@
 //!
 //! log p(u) = log p(t) + log dt/du
 //! ```
-//! A little beyond the training targets g goes on as a straight line on either side: every number has an image, no density
-//! vanishes, and expectations stay finite. Reference: Yeo & Johnson (2000), "A new family of power transformations to improve
-//! normality or symmetry".
+//! A little beyond the training targets g goes on as a straight line on either side: every number has an image, no
+//! density vanishes, and expectations stay finite. Reference: Yeo & Johnson (2000), "A new family of power
+//! transformations to improve normality or symmetry".
 
-use deepgp::gauss::DiagGaussian;
-use deepgp::metrics::normal_quantile;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::{GaussHermite, Mat};
 use deepgp_numerics::optim::golden_section;
+use deepgp_numerics::special::normal_quantile;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use std::sync::LazyLock;
@@ -30,8 +29,8 @@ const KNOTS: [usize; 2] = [5, 50];
 const ROWS_PER_KNOT: usize = 20;
 /// With fewer targets there is nothing to learn a shape from.
 const LEAST_ROWS: usize = 20;
-/// The largest share of targets that may be equal for a transform by ranks: the density at a number that many have is an accident
-/// of where knots lie.
+/// The largest share of targets that may be equal for a transform by ranks: the density at a number that many have is
+/// an accident of where knots lie.
 const MOST_TIED: f64 = 0.1;
 /// Golden sections of the search for λ in [0, 2].
 const SECTIONS: usize = 40;
@@ -98,9 +97,9 @@ struct Parts {
 }
 
 impl Warp {
-    /// Learns a transform from standardised targets; `zero` is what a target of 0 becomes when it is standardised. Nothing if
-    /// this kind does not suit them: too few, too few different ones, for the logarithm some that are not positive, for ranks more than a
-    /// tenth of them equal.
+    /// Learns a transform from standardised targets; `zero` is what a target of 0 becomes when it is standardised.
+    /// Nothing if this kind does not suit them: too few, too few different ones, for the logarithm some that are not
+    /// positive, for ranks more than a tenth of them equal.
     pub fn fit(kind: WarpKind, targets: &[f64], zero: f64) -> Option<Self> {
         let mut u = targets.to_vec();
         u.sort_by(f64::total_cmp);
@@ -158,8 +157,8 @@ impl Warp {
         (self.shape.slope(u.clamp(self.low, self.high)) / self.scale).ln()
     }
 
-    /// Mean and variance of u where t is normal, by quadrature: to about 1e-3 of the standard deviation for ranks, which have
-    /// corners, and far closer for the others.
+    /// Mean and variance of u where t is normal, by quadrature: to about 1e-3 of the standard deviation for ranks,
+    /// which have corners, and far closer for the others.
     pub fn moments(&self, mean: f64, var: f64) -> (f64, f64) {
         let std = var.sqrt();
         // About a point in the middle, so that a small variance does not drown.
@@ -227,8 +226,8 @@ fn along(from: &[f64], to: &[f64], x: f64) -> f64 {
     to[k] + (to[k + 1] - to[k]) / (from[k + 1] - from[k]) * (x - from[k])
 }
 
-/// λ that maximises the likelihood of normal transformed targets: −½n log var g + (λ − 1) Σ sign(u) log(1 + |u|), by golden
-/// sections.
+/// λ that maximises the likelihood of normal transformed targets: −½n log var g + (λ − 1) Σ sign(u) log(1 + |u|), by
+/// golden sections.
 fn likeliest_lambda(u: &[f64]) -> f64 {
     let n = u.len() as f64;
     let slope_sum: f64 = u.iter().map(|u| u.signum() * u.abs().ln_1p()).sum();
@@ -242,8 +241,8 @@ fn likeliest_lambda(u: &[f64]) -> f64 {
     golden_section(0.0, 2.0, SECTIONS, log_likelihood)
 }
 
-/// Knots at evenly spaced quantiles of ascending targets and at both extremes, which keeps outliers near; equal ones share the
-/// mean of their scores. Nothing if only a few differ, or many are the same.
+/// Knots at evenly spaced quantiles of ascending targets and at both extremes, which keeps outliers near; equal ones
+/// share the mean of their scores. Nothing if only a few differ, or many are the same.
 fn knots(ascending: &[f64]) -> Option<Shape> {
     let n = ascending.len();
     if ascending.chunk_by(|a, b| a == b).any(|tied| tied.len() as f64 > MOST_TIED * n as f64) {
@@ -294,16 +293,6 @@ pub fn with_log_slopes(warps: &[Warp], targets: &Mat, mut log_densities: Vec<f64
         *log_p += row.iter().zip(warps).map(|(&u, warp)| warp.log_slope(u)).sum::<f64>();
     }
     log_densities
-}
-
-/// Moments of standardised targets from those of transformed ones.
-pub fn unwarp_moments(warps: &[Warp], moments: &mut DiagGaussian) {
-    for row in 0..moments.mean.rows() {
-        let entries = moments.mean.row_mut(row).iter_mut().zip(moments.var.row_mut(row));
-        for ((mean, var), warp) in entries.zip(warps) {
-            (*mean, *var) = warp.moments(*mean, *var);
-        }
-    }
 }
 
 impl From<Warp> for Parts {

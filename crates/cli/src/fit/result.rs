@@ -20,13 +20,13 @@ pub fn text(result: &FitResult, out: &Path) -> String {
         duration(record.seconds)
     );
     if !record.tried.is_empty() {
-        text += &summary(record, 1 + result.saved.others.len());
+        text += &summary(record, result.saved.members.len());
     }
     if let Some(scores) = &record.held_out {
         let step = record.best_step.map_or(String::new(), |step| format!(", best at step {}", count(step)));
         let mut columns = vec![(kind(&result.saved), scores)];
         columns.extend(result.baselines.iter().rev().map(|(name, scores)| (*name, scores)));
-        text += &score_table(&format!("{} held out{step}", plural(scores.rows, "row")), &columns);
+        text += &score_table(preprocessing.task, &format!("{} held out{step}", plural(scores.rows, "row")), &columns);
     }
     text + &format!("saved as {}\n", out.display())
 }

@@ -76,7 +76,7 @@ impl SearchResult {
     /// # Errors
     /// As [`Model::mixture`].
     pub fn model(&self, data: &Prepared) -> Result<Model> {
-        Model::mixture(data.inputs().clone(), data.targets().clone(), self.members.clone())
+        Model::mixture(data.task(), data.inputs().clone(), data.targets().clone(), self.members.clone())
     }
 }
 
@@ -477,7 +477,7 @@ mod tests {
             let found = search(&data, &settings, &memory, &never, &mut |_| ())?;
             assert_eq!(found.tried, whole.tried, "stopped after {trials}");
             assert!(
-                found.members.iter().zip(&whole.members).all(|(a, b)| a.fitted == b.fitted && a.weight == b.weight)
+                found.members.iter().zip(&whole.members).all(|(a, b)| a.network == b.network && a.weight == b.weight)
             );
             // Another search is refused, and harms nothing.
             let other = SearchSettings { seed: 1, ..settings };

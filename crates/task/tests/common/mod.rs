@@ -29,6 +29,7 @@ pub fn config(iterations: usize) -> Config {
 
 pub fn preprocessing(data: &Prepared, x: &Mat) -> Preprocessing {
     Preprocessing {
+        task: data.task(),
         schema: Schema::numeric(&["voltage".into(), "température".into()], &["yield".into()]).expect("a schema"),
         inputs: data.inputs().clone(),
         ranges: Range::of_columns(x),

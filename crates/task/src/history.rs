@@ -2,7 +2,7 @@
 
 use crate::calibrate::MomentCheck;
 use crate::config::Config;
-use crate::judged::Judged;
+use crate::expected_scores::Judged;
 use crate::scores::Scores;
 use deepgp::infer::Event;
 use deepgp::train::{Outcome, Termination};

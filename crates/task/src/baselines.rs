@@ -5,8 +5,10 @@
 //! ```
 //! in standardised units, where there is no intercept to find.
 
-use crate::prepared::Prepared;
+use crate::predictive::Predictive;
 use crate::standardise::Standardiser;
+use crate::task::Task;
+use crate::training_data::Prepared;
 use deepgp::gauss::DiagGaussian;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::{Cholesky, Jitter, Mat, Op, mul};
@@ -70,7 +72,8 @@ impl LinearModel {
         Ok(Some(fitted))
     }
 
-    /// Checks that it fits so many inputs and outputs and is finite, which nothing else guarantees of what came from a file.
+    /// Checks that it fits so many inputs and outputs and is finite, which nothing else guarantees of what came from a
+    /// file.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::NotFinite`] or [`Error::Parameter`].
@@ -126,22 +129,22 @@ fn for_blocks(n_rows: usize, mut work: impl FnMut(&[usize])) {
     }
 }
 
-/// What models to compare with say of raw inputs, in the targets' units: "constant", the normal distribution of the training
-/// targets, and "linear" where there is one.
+/// What models to compare with say of raw inputs: "constant", which knows the training targets and no inputs, and
+/// "linear" where there is one.
 ///
 /// # Errors
 /// [`Error::Shape`] or [`Error::NotFinite`] for `x`.
 pub fn baselines(
+    task: Task,
     inputs: &Standardiser,
     targets: &Standardiser,
     linear: Option<&LinearModel>,
     x: &Mat,
-) -> Result<Vec<(&'static str, DiagGaussian)>> {
-    let fill = |per_column: &dyn Fn(usize) -> f64| Mat::from_fn(x.rows(), targets.columns(), |_, p| per_column(p));
-    let constant = DiagGaussian { mean: fill(&|p| targets.mean()[p]), var: fill(&|p| targets.scale()[p].powi(2)) };
-    let mut all = vec![("constant", constant)];
+) -> Result<Vec<(&'static str, Predictive)>> {
+    let mut all = vec![("constant", task.constant(targets, x.rows()))];
     if let Some(linear) = linear {
-        all.push(("linear", targets.invert_moments(&linear.predict(&inputs.apply(x, "inputs")?)?)?));
+        let moments = targets.invert_moments(&linear.predict(&inputs.apply(x, "inputs")?)?)?;
+        all.push(("linear", Predictive::normal(moments)));
     }
     Ok(all)
 }

@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Standard errors below the expectation at which rows are surprising: rows like those of training are so in one case of 44.
+/// Standard errors below the expectation at which rows are surprising: rows like those of training are so in one case
+/// of 44.
 const SURPRISING: f64 = 2.0;
 
-/// Log density of the rows that a model was judged by before it was trained on them, in nats per row of the targets' own units.
+/// Log density of the rows that a model was judged by before it was trained on them, in nats per row of the targets'
+/// own units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// How many there were.

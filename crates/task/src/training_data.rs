@@ -2,12 +2,14 @@
 
 use crate::config::Config;
 use crate::indicators::Indicators;
-use crate::model::{Member, Model};
+use crate::member::Member;
+use crate::model::Model;
 use crate::standardise::Standardiser;
+use crate::task::Task;
 use crate::warp::{Warp, WarpKind, warp_targets};
 use deepgp::Fitted;
 use deepgp::init::{network, starting_stream};
-use deepgp::train::{Snapshot, Trainer};
+use deepgp::train::{Observer, Outcome, Snapshot, Trainer};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
 
@@ -33,6 +35,7 @@ use deepgp_numerics::linalg::Mat;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Prepared {
+    task: Task,
     inputs: Standardiser,
     targets: Standardiser,
     x: Mat,
@@ -46,20 +49,29 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Learns the standardisers from raw inputs `x` (N × D) and targets `y` (N × P), and applies them in place: there is
-    /// never a second copy of the data.
+    /// For regression: learns the standardisers from raw inputs `x` (N × D) and targets `y` (N × P), and applies them
+    /// in place: there is never a second copy of the data.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::Empty`] or [`Error::NotFinite`].
     pub fn new(x: Mat, y: Mat) -> Result<Self> {
-        Self::with(Standardiser::fit(&x, "inputs")?, Standardiser::fit(&y, "targets")?, x, y)
+        Self::for_task(Task::Regression, x, y)
+    }
+
+    /// The same for any task.
+    ///
+    /// # Errors
+    /// As [`Prepared::new`], and for targets that do not suit the task.
+    pub fn for_task(task: Task, x: Mat, y: Mat) -> Result<Self> {
+        let (inputs, targets) = (Standardiser::fit(&x, "inputs")?, task.encode(&y)?);
+        Self::with(task, inputs, targets, x, y)
     }
 
     /// Applies given standardisers: those of a checkpoint, so that a resumed run sees the same bits.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::NotFinite`].
-    pub fn with(inputs: Standardiser, targets: Standardiser, mut x: Mat, mut y: Mat) -> Result<Self> {
+    pub fn with(task: Task, inputs: Standardiser, targets: Standardiser, mut x: Mat, mut y: Mat) -> Result<Self> {
         if x.rows() != y.rows() {
             return Err(Error::Shape { what: "rows of the targets", expected: x.rows(), found: y.rows() });
         }
@@ -67,25 +79,25 @@ impl Prepared {
         targets.apply_in_place(&mut y, "targets")?;
         let zero = targets.mean().iter().zip(targets.scale()).map(|(mean, scale)| -mean / scale).collect();
         let possible = Indicators::learn(&x);
-        Ok(Self { inputs, targets, x, y, zero, warps: Vec::new(), possible, indicators: None })
+        Ok(Self { task, inputs, targets, x, y, zero, warps: Vec::new(), possible, indicators: None })
     }
 
-    /// Some of the rows, standardised by themselves, as if there were no others; their own unit is that of these rows here. Only
-    /// where zero was and what values inputs can take is known from all of them. Not for data with transforms or indicators, which
-    /// a part can be given itself.
+    /// Some of the rows, standardised by themselves, as if there were no others; their own unit is that of these rows
+    /// here. Only where zero was and what values inputs can take is known from all of them. Not for data with
+    /// transforms or indicators, which a part can be given itself.
     ///
     /// # Errors
     /// As [`Prepared::new`].
     pub fn part(&self, rows: &[usize]) -> Result<Self> {
-        let mut part = Self::new(self.x.select_rows(rows), self.y.select_rows(rows))?;
+        let mut part = Self::for_task(self.task, self.x.select_rows(rows), self.y.select_rows(rows))?;
         let scales = part.targets.mean().iter().zip(part.targets.scale());
         part.possible = self.possible.as_ref().map(|indicators| indicators.standardised(&part.inputs));
         part.zero = self.zero.iter().zip(scales).map(|(zero, (mean, scale))| (zero - mean) / scale).collect();
         Ok(part)
     }
 
-    /// The same with transformed targets, by transforms that are learnt from them; nothing if the kind does not suit all of
-    /// them. A copy of the data.
+    /// The same with transformed targets, by transforms that are learnt from them; nothing if the kind does not suit
+    /// all of them. A copy of the data.
     ///
     /// # Errors
     /// As [`warp_targets`].
@@ -97,8 +109,8 @@ impl Prepared {
         Ok(Some(warped))
     }
 
-    /// The same with indicators beside inputs that take few values; nothing if no input does, or if indicators are there already.
-    /// A copy of the data.
+    /// The same with indicators beside inputs that take few values; nothing if no input does, or if indicators are
+    /// there already. A copy of the data.
     ///
     /// # Errors
     /// As [`Indicators::append`].
@@ -108,6 +120,11 @@ impl Prepared {
         }
         let Some(indicators) = &self.possible else { return Ok(None) };
         Ok(Some(Self { x: indicators.append(&self.x)?, indicators: Some(indicators.clone()), ..self.clone() }))
+    }
+
+    /// What the targets are.
+    pub fn task(&self) -> Task {
+        self.task
     }
 
     /// How inputs are standardised.
@@ -135,7 +152,7 @@ impl Prepared {
     /// # Errors
     /// What the data or the configuration are refused for; see [`deepgp::Error`].
     pub fn trainer(&self, config: &Config) -> Result<Trainer<'_>> {
-        let likelihood = config.noise.likelihood(self.y.cols());
+        let likelihood = self.task.likelihood(config.noise, self.y.cols());
         let mut rng = starting_stream(config.train.seed);
         let (net, events) = network(&self.x, likelihood, &config.architecture, &mut rng)?;
         let mut trainer = Trainer::new(net, &self.x, &self.y, config.train.clone())?;
@@ -155,7 +172,7 @@ impl Prepared {
 
     /// A network that was trained on these data, as one of a mixture.
     pub fn member(&self, weight: f64, fitted: Fitted) -> Member {
-        Member { weight, fitted, warps: self.warps.clone(), indicators: self.indicators.clone() }
+        Member { weight, network: fitted, warps: self.warps.clone(), indicators: self.indicators.clone() }
     }
 
     /// The model in the data's own units.
@@ -163,7 +180,21 @@ impl Prepared {
     /// # Errors
     /// As [`Model::mixture`].
     pub fn model(&self, fitted: Fitted) -> Result<Model> {
-        Model::mixture(self.inputs.clone(), self.targets.clone(), vec![self.member(1.0, fitted)])
+        Model::mixture(self.task, self.inputs.clone(), self.targets.clone(), vec![self.member(1.0, fitted)])
+    }
+}
+
+impl Model {
+    /// Fits a model to raw inputs `x` (N × D) and targets `y` (N × P).
+    ///
+    /// # Errors
+    /// What the data or the configuration are refused for; see [`deepgp::Error`].
+    pub fn fit(x: &Mat, y: &Mat, config: &Config, observer: &mut dyn Observer) -> Result<(Self, Outcome)> {
+        let data = Prepared::new(x.clone(), y.clone())?;
+        let mut trainer = data.trainer(config)?;
+        let outcome = trainer.run(observer);
+        let fitted = trainer.fitted();
+        Ok((data.model(fitted)?, outcome))
     }
 }
 
