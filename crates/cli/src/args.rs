@@ -2,8 +2,7 @@
 
 use crate::bench::options::{Auto, Check, Frontier, SplitList, Table};
 use crate::bench::report_options::ReportOptions;
-use crate::make::FunctionName;
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use deepgp_fit::{FitSettings, ModelSettings, TableSettings};
 use std::path::PathBuf;
@@ -238,6 +237,19 @@ pub enum Data {
     Path(DataPath),
     /// Write a table of a known function with noise, to try things on
     Make(DataMake),
+}
+
+/// Functions that tables can be made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FunctionName {
+    /// A step; one input
+    Step,
+    /// A sine whose frequency jumps fivefold; one input
+    SineJump,
+    /// A ridge with a sharp crest along a curve; two inputs
+    Ridge,
+    /// The flow through a borehole; eight inputs
+    Borehole,
 }
 
 /// Options of `data make`.

@@ -1,6 +1,6 @@
 //! Settings of a fit from a config file, under those of the command line.
 
-use crate::fault::usage;
+use crate::exit_codes::usage;
 use anyhow::{Context, Result};
 use clap::{Args, Command};
 use deepgp_fit::FitSettings;

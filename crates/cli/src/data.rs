@@ -1,10 +1,10 @@
 //! `deepgp data`: benchmark data sets, listed, downloaded, imported.
 
 use crate::args::{Data, DataFetch, DataFolder, DataImport, DataList, DataPath};
-use crate::fault::{complain, usage};
+use crate::exit_codes::{complain, usage};
 use crate::make::make;
 use crate::out::{note, print, print_json, shown};
-use crate::words::{count, plural};
+use crate::wording::{count, plural};
 use anyhow::{Result, bail};
 use deepgp_datasets::{Dataset, Error, Found, Set, SplitRule, Store, Task};
 use serde_json::{Value, json};

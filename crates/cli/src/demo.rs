@@ -1,14 +1,15 @@
 //! `deepgp demo`: a sparse GP and a deep GP on built-in data, side by side, with tables, models and reports to look at.
 
 use crate::args::Demo;
-use crate::fault::{in_words, usage_of};
+use crate::args::FunctionName;
+use crate::exit_codes::{in_words, usage_of};
 use crate::fit::EventPrinter;
-use crate::make::{FunctionName, generator, write_table};
+use crate::make::{generator, write_table};
 use crate::out::{note, print, print_json, shown};
 use crate::report::{Sample, report, write_page};
 use crate::rows::Loaded;
 use crate::score::Tallies;
-use crate::words::{duration, kind, number, percent};
+use crate::wording::{duration, kind, number, percent};
 use anyhow::{Context, Result};
 use deepgp_data::{Batch, Source};
 use deepgp_fit::values::{Seconds, Widths};

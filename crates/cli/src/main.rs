@@ -5,18 +5,18 @@ mod bench;
 mod config_file;
 mod data;
 mod demo;
-mod fault;
+mod exit_codes;
 mod fit;
 mod make;
+mod man_pages;
 mod out;
-mod pages;
 mod predict;
 mod report;
 mod rows;
 mod score;
 mod show;
 mod signals;
-mod words;
+mod wording;
 
 use args::{Bench, Command};
 use clap::Parser;
@@ -25,24 +25,24 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let done = match args::Args::parse().command {
         Command::Fit(args) => fit::run(&args),
-        Command::Predict(args) => predict::run(&args).map(|()| fault::SUCCESS),
-        Command::Score(args) => score::run(&args).map(|()| fault::SUCCESS),
-        Command::Show(args) => show::run(&args).map(|()| fault::SUCCESS),
-        Command::Report(args) => report::run(&args).map(|()| fault::SUCCESS),
-        Command::Demo(args) => demo::run(&args).map(|()| fault::SUCCESS),
-        Command::Data(args) => data::run(&args).map(|()| fault::SUCCESS),
-        Command::Completions(args) => pages::completions(&args).map(|()| fault::SUCCESS),
-        Command::Man(args) => pages::man(&args).map(|()| fault::SUCCESS),
-        Command::Bench(Bench::Splits(args)) => bench::splits(&args).map(|()| fault::SUCCESS),
-        Command::Bench(Bench::Speed(args)) => bench::speed(&args).map(|()| fault::SUCCESS),
+        Command::Predict(args) => predict::run(&args).map(|()| exit_codes::SUCCESS),
+        Command::Score(args) => score::run(&args).map(|()| exit_codes::SUCCESS),
+        Command::Show(args) => show::run(&args).map(|()| exit_codes::SUCCESS),
+        Command::Report(args) => report::run(&args).map(|()| exit_codes::SUCCESS),
+        Command::Demo(args) => demo::run(&args).map(|()| exit_codes::SUCCESS),
+        Command::Data(args) => data::run(&args).map(|()| exit_codes::SUCCESS),
+        Command::Completions(args) => man_pages::completions(&args).map(|()| exit_codes::SUCCESS),
+        Command::Man(args) => man_pages::man(&args).map(|()| exit_codes::SUCCESS),
+        Command::Bench(Bench::Splits(args)) => bench::splits(&args).map(|()| exit_codes::SUCCESS),
+        Command::Bench(Bench::Speed(args)) => bench::speed(&args).map(|()| exit_codes::SUCCESS),
         Command::Bench(Bench::Table(args)) => bench::table(&args),
         Command::Bench(Bench::Frontier(args)) => bench::frontier(&args),
         Command::Bench(Bench::Auto(args)) => bench::auto(&args),
-        Command::Bench(Bench::Check(args)) => bench::check(&args).map(|()| fault::SUCCESS),
-        Command::Bench(Bench::Report(args)) => bench::report(&args).map(|()| fault::SUCCESS),
+        Command::Bench(Bench::Check(args)) => bench::check(&args).map(|()| exit_codes::SUCCESS),
+        Command::Bench(Bench::Report(args)) => bench::report(&args).map(|()| exit_codes::SUCCESS),
     };
     match done {
         Ok(code) => ExitCode::from(code),
-        Err(error) => fault::exit(&error),
+        Err(error) => exit_codes::exit(&error),
     }
 }

@@ -1,27 +1,13 @@
 //! `deepgp data make`: tables of known functions with noise.
 
-use crate::args::DataMake;
-use crate::fault::usage;
+use crate::args::{DataMake, FunctionName};
+use crate::exit_codes::usage;
 use crate::out::write_to;
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 use deepgp_datasets::builtin;
 use deepgp_numerics::linalg::Mat;
 use std::io::Write;
 use std::path::Path;
-
-/// Functions that tables can be made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FunctionName {
-    /// A step; one input
-    Step,
-    /// A sine whose frequency jumps fivefold; one input
-    SineJump,
-    /// A ridge with a sharp crest along a curve; two inputs
-    Ridge,
-    /// The flow through a borehole; eight inputs
-    Borehole,
-}
 
 /// Most rows: more are an oversight.
 const MOST_ROWS: usize = 100_000_000;

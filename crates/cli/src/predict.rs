@@ -1,7 +1,7 @@
 //! `deepgp predict`: mean, deviation and interval of every row of a table, in bounded memory.
 
 use crate::args::Predict;
-use crate::fault::{usage, usage_of};
+use crate::exit_codes::{usage, usage_of};
 use crate::out::{print_json, shown, write_to};
 use crate::rows::{Loaded, Table};
 use anyhow::{Context, Result};

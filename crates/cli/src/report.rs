@@ -1,11 +1,11 @@
 //! `deepgp report`: a model on a table, as one HTML page and figures.
 
 use crate::args::Report as Args;
-use crate::fault::usage_of;
+use crate::exit_codes::usage_of;
 use crate::out::{note, print, print_json, shown, write_to};
 use crate::rows::{Loaded, Table};
 use crate::score::Tallies;
-use crate::words::{count, duration, network, plural};
+use crate::wording::{count, duration, network, plural};
 use anyhow::{Context, Result};
 use deepgp_data::{Batch, Targets};
 use deepgp_fit::{ModelSettings, threads};

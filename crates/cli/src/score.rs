@@ -1,10 +1,10 @@
 //! `deepgp score`: how good a model is on a table, beside a linear model and a constant one.
 
 use crate::args::Score;
-use crate::fault::usage_of;
+use crate::exit_codes::usage_of;
 use crate::out::{note, print, print_json, shown};
 use crate::rows::{Loaded, Table};
-use crate::words::{kind, number, plural, score_table, surprise};
+use crate::wording::{kind, number, plural, score_table, surprise};
 use anyhow::Result;
 use deepgp_data::{Batch, Targets};
 use deepgp_fit::threads;
@@ -33,7 +33,7 @@ pub fn run(args: &Score) -> Result<()> {
         let baselines: BTreeMap<&str, &Scores> = baselines.iter().map(|(name, scores)| (*name, scores)).collect();
         let mut value = json!(scores);
         value["baselines"] = json!(baselines);
-        value["expected"] = json!(loaded.saved.record.judged);
+        value["expected"] = json!(loaded.saved.record.expected);
         let of_target = |(name, scores): (&String, Scores)| (name.clone(), marginal(&loaded, &scores));
         value["per_target"] = tallies.per_target(&loaded)?.into_iter().map(of_target).collect();
         value["targets"] = json!(loaded.saved.preprocessing.schema.targets());

@@ -4,7 +4,7 @@ use crate::args::Show;
 use crate::fit::{kinds, summary};
 use crate::out::{print, print_json};
 use crate::rows::Loaded;
-use crate::words::{count, duration, mixed_network, number, percent, plural};
+use crate::wording::{count, duration, mixed_network, number, percent, plural};
 use anyhow::Result;
 use deepgp::kernel::{Kernel, Smoothness};
 use deepgp::layer::Layer;

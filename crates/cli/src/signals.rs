@@ -1,6 +1,6 @@
 //! Signals that ask for an end.
 
-use crate::fault::INTERRUPTED;
+use crate::exit_codes::INTERRUPTED;
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Training: batch → engine → optimiser → observer, until a reason to stop.
 
-mod foothold;
+mod lowest_energy;
 mod snapshot;
 
 pub use snapshot::{Fingerprint, Snapshot};
@@ -16,7 +16,7 @@ use crate::pass::Evaluate;
 use crate::predict::Predictor;
 use deepgp_numerics::linalg::{Mat, dot};
 use deepgp_numerics::optim::{Adam, Schedule};
-use foothold::Foothold;
+use lowest_energy::LowestEnergy;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -179,7 +179,7 @@ pub struct Trainer<'a> {
     /// Memory for the free parameters of a step.
     theta: Vec<f64>,
     /// The lowest place so far.
-    foothold: Option<Foothold>,
+    lowest: Option<LowestEnergy>,
     events: Vec<(usize, Event)>,
     n_events: usize,
 }
@@ -208,7 +208,7 @@ impl<'a> Trainer<'a> {
             adam: Adam::new(theta.len()),
             last_good: theta,
             theta: Vec::new(),
-            foothold: None,
+            lowest: None,
             data: Fingerprint::of(x, y),
             x,
             y,

@@ -14,7 +14,7 @@ use deepgp::init::KernelChoice;
 use deepgp::train::Termination;
 use deepgp_fit::Stop;
 use deepgp_fit::search::{Design, MOST_EXACT_ROWS, Memory, SearchSettings, search, train_design};
-use deepgp_task::{Config, Judged, Model, Prepared, Scores};
+use deepgp_task::{Config, ExpectedDensity, Model, Prepared, Scores};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -152,7 +152,7 @@ pub fn repeat(
     let data = Prepared::new(parts.train.0.clone(), parts.train.1.clone())?;
     let settings = SearchSettings { effort, seed, ..SearchSettings::default() };
     let started = Instant::now();
-    let mut automatic = Automatic { effort, seed, judged: None, tried: Vec::new() };
+    let mut automatic = Automatic { effort, seed, expected: None, tried: Vec::new() };
     let (config, model): (Config, Model) = match entrant {
         Entrant::Auto => {
             let found = search(&data, &settings, &Memory::default(), &Stop::by(stop), &mut |_| ())?;
@@ -160,7 +160,7 @@ pub fn repeat(
                 return Ok(None);
             }
             let model = found.model(&data)?;
-            (automatic.judged, automatic.tried) = (found.judged, found.tried);
+            (automatic.expected, automatic.tried) = (found.expected, found.tried);
             (found.config, model)
         }
         Entrant::Exact(kernel) => {
@@ -174,9 +174,9 @@ pub fn repeat(
     let seconds = started.elapsed().as_secs_f64();
     let scores = Some(model.score(&parts.test.0, &parts.test.1)?).filter(Scores::is_finite);
     let is_surprised =
-        |judged: Judged| scores.as_ref().is_some_and(|s| judged.is_surprised(s.rows, s.mean_log_density));
+        |expected: ExpectedDensity| scores.as_ref().is_some_and(|s| expected.is_surprised(s.rows, s.mean_log_density));
     let events: BTreeMap<String, usize> =
-        automatic.judged.filter(|judged| is_surprised(*judged)).map(|_| (SURPRISE.to_owned(), 1)).into_iter().collect();
+        automatic.expected.filter(|expected| is_surprised(*expected)).map(|_| (SURPRISE.to_owned(), 1)).into_iter().collect();
     let result = RunResult {
         scores,
         baselines: baseline_scores(&data, parts)?,

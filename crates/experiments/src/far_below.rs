@@ -54,14 +54,14 @@ impl StudyResults {
             let there =
                 |all: &[Standing<'_>]| all.iter().find(|s| s.run.key.split == run.key.split).map(|s| s.deviations);
             let rows = run.result.scores.as_ref().map_or(0, |scores| scores.rows);
-            let judged = run.automatic.as_ref().and_then(|automatic| automatic.judged);
+            let expected = run.automatic.as_ref().and_then(|automatic| automatic.expected);
             FarBelow {
                 key: run.key.clone(),
                 mean_log_density,
                 median,
                 deviations,
-                standard_errors: judged
-                    .map(|judged| judged.standard_errors_below(rows, mean_log_density))
+                standard_errors: expected
+                    .map(|expected| expected.standard_errors_below(rows, mean_log_density))
                     .filter(|errors| errors.is_finite()),
                 others: others.iter().filter_map(|(name, all)| Some(((*name).clone(), there(all)?))).collect(),
             }

@@ -2,7 +2,7 @@
 
 use crate::circumstances::Circumstances;
 use deepgp::train::Termination;
-use deepgp_task::{Config, Judged, Scores, Tried};
+use deepgp_task::{Config, ExpectedDensity, Scores, Tried};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -77,7 +77,8 @@ pub struct Automatic {
     /// Seed of everything random.
     pub seed: u64,
     /// How the answer did on the rows that models were judged by, in cross-validation on the training part.
-    pub judged: Option<Judged>,
+    #[serde(rename = "judged")]
+    pub expected: Option<ExpectedDensity>,
     /// Everything that was tried, with weights; nothing for a design alone.
     pub tried: Vec<Tried>,
 }

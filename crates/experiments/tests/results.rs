@@ -15,7 +15,7 @@ use deepgp_experiments::{
     Error, Execute, Log, Metric, Published, Results, Shard, Task, TaskData, average_ranks, ranks, read_records,
 };
 use deepgp_numerics::linalg::Mat;
-use deepgp_task::Judged;
+use deepgp_task::ExpectedDensity;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -146,11 +146,11 @@ fn splits_far_below_the_others_are_named() {
 fn the_automatic_mode_says_which_splits_are_far_below() {
     let folder = std::env::temp_dir().join(format!("deepgp-far-{}", std::process::id()));
     let path = folder.join("r.jsonl");
-    let judged = Judged { rows: 90, mean_log_density: -2.05, std: 0.6 };
-    let finished = |variant: &str, split: usize, density: f64, judged: Option<Judged>| {
+    let judged = ExpectedDensity { rows: 90, mean_log_density: -2.05, std: 0.6 };
+    let finished = |variant: &str, split: usize, density: f64, judged: Option<ExpectedDensity>| {
         let mut run = run("auto", "t", &common::variant("gp", 50, None), split, Some((3.0, density)));
         run.key.variant = variant.into();
-        run.automatic = Some(Automatic { effort: 1.0, seed: 0, judged, tried: Vec::new() });
+        run.automatic = Some(Automatic { effort: 1.0, seed: 0, expected: judged, tried: Vec::new() });
         Line::Run(run)
     };
     let log = Log::open(&path).expect("a folder of our own");

@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::settings::FitSettings;
 use crate::training_data::TrainingData;
 use deepgp_data::Notice;
-use deepgp_task::{Judged, Member, MomentCheck, Record, SavedModel, ScoreTally, Scores};
+use deepgp_task::{ExpectedDensity, Member, MomentCheck, Record, SavedModel, ScoreTally, Scores};
 use std::path::PathBuf;
 
 /// Held-out rows that propagated moments are checked by, and samples of each.
@@ -82,7 +82,7 @@ pub enum Remark {
     /// The held-out rows are less likely than those that a search judged the model by.
     HeldOutUnexpected {
         /// What was expected.
-        expected: Judged,
+        expected: ExpectedDensity,
         /// How many rows there are.
         rows: usize,
         /// What they have.
@@ -145,7 +145,7 @@ impl FitResult {
         }
         if let Some(scores) = &record.held_out {
             let (rows, mean_log_density) = (scores.rows, scores.mean_log_density);
-            let surprised = record.judged.filter(|judged| judged.is_surprised(rows, mean_log_density));
+            let surprised = record.expected.filter(|expected| expected.is_surprised(rows, mean_log_density));
             remarks.extend(surprised.map(|expected| Remark::HeldOutUnexpected { expected, rows, mean_log_density }));
             let as_good = self.baselines.iter().rev().find(|(_, simple)| simple.mean_log_density >= mean_log_density);
             remarks.extend(as_good.map(|(baseline, _)| Remark::NoBetterThan { baseline }));

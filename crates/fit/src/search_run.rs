@@ -86,6 +86,6 @@ pub(crate) fn go_on(
     record.steps = record.config.train.iterations;
     record.seconds = clock.seconds();
     record.termination = Some(termination);
-    (record.tried, record.judged) = (found.tried, found.judged);
+    (record.tried, record.expected) = (found.tried, found.expected);
     Ok(Trained { members: found.members, record, ending })
 }

@@ -1,6 +1,6 @@
 //! What hidden layers do to the data, asked of a model.
 
-use crate::from_model::Probe;
+use crate::probe::Probe;
 use crate::report::{HiddenCloud, HiddenNet, HiddenPath, LayerView, UnitUse};
 use crate::slopes::rates;
 use crate::stats::mean_std;

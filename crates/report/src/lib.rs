@@ -25,6 +25,7 @@ mod hidden;
 mod html;
 pub mod page;
 pub mod plot;
+mod probe;
 mod report;
 mod slopes;
 mod stats;

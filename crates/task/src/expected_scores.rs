@@ -9,7 +9,7 @@ const SURPRISING: f64 = 2.0;
 /// Log density of the rows that a model was judged by before it was trained on them, in nats per row of the targets'
 /// own units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct ExpectedDensity {
     /// How many there were.
     pub rows: usize,
     /// The mean.
@@ -18,7 +18,7 @@ pub struct Judged {
     pub std: f64,
 }
 
-impl Judged {
+impl ExpectedDensity {
     /// Of these log densities; nothing if there are fewer than two, or one is not finite.
     pub fn of(log_densities: &[f64]) -> Option<Self> {
         let n = log_densities.len() as f64;
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn rows_that_fit_worse_than_expected_surprise() {
-        let judged = Judged::of(&[-1.0, -2.0, -3.0, -2.0]).expect("four values");
+        let judged = ExpectedDensity::of(&[-1.0, -2.0, -3.0, -2.0]).expect("four values");
         assert_eq!((judged.rows, judged.mean_log_density), (4, -2.0));
         assert!((judged.std - (2.0_f64 / 3.0).sqrt()).abs() < 1e-15);
         // s √(1/12 + 1/4) = s/√3 = √2/3
@@ -62,7 +62,7 @@ mod tests {
         // With more rows it takes less.
         assert!(judged.is_surprised(10_000, -2.85) && !judged.is_surprised(10_000, -2.8));
         for none in [&[][..], &[1.0], &[1.0, f64::NEG_INFINITY], &[f64::NAN, 1.0]] {
-            assert_eq!(Judged::of(none), None);
+            assert_eq!(ExpectedDensity::of(none), None);
         }
     }
 }

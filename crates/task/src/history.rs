@@ -2,7 +2,7 @@
 
 use crate::calibrate::MomentCheck;
 use crate::config::Config;
-use crate::expected_scores::Judged;
+use crate::expected_scores::ExpectedDensity;
 use crate::scores::Scores;
 use deepgp::infer::Event;
 use deepgp::train::{Outcome, Termination};
@@ -40,9 +40,9 @@ pub struct Record {
     /// What an automatic search tried, in order; nothing if there was none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
-    /// What the rows that an automatic search judged its answer by lead to expect of others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub judged: Option<Judged>,
+    /// What a search expects of new rows, by the rows that it validated its answer on; `judged` in files.
+    #[serde(default, rename = "judged", skip_serializing_if = "Option::is_none")]
+    pub expected: Option<ExpectedDensity>,
     /// How far propagated moments agree with samples on held-out rows, for what has hidden layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moment_check: Option<MomentCheck>,
@@ -81,7 +81,7 @@ impl Record {
             curve: Curve::default(),
             held_out: None,
             tried: Vec::new(),
-            judged: None,
+            expected: None,
             moment_check: None,
         }
     }

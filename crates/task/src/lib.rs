@@ -50,7 +50,7 @@ pub use baselines::{LinearModel, baselines};
 pub use calibrate::MomentCheck;
 pub use checkpoint::{Best, Checkpoint};
 pub use config::{Config, Noise};
-pub use expected_scores::Judged;
+pub use expected_scores::ExpectedDensity;
 pub use history::{Curve, CurvePoint, Record, Tried};
 pub use indicators::Indicators;
 pub use input_ranges::Range;

@@ -2,7 +2,7 @@
 
 use super::options::Auto;
 use super::study::{run, tasks_or};
-use crate::fault::usage_of;
+use crate::exit_codes::usage_of;
 use anyhow::Result;
 use deepgp_experiments::Task;
 use deepgp_experiments::automatic::AutoStudy;

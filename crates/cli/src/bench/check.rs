@@ -1,7 +1,7 @@
 //! `deepgp bench check`: repeats recorded runs and compares every bit of their results.
 
 use super::options::Check;
-use crate::fault::usage;
+use crate::exit_codes::usage;
 use crate::out::{note, print};
 use anyhow::{Result, bail};
 use deepgp_datasets::Store;

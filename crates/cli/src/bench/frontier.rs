@@ -2,7 +2,7 @@
 
 use super::options::Frontier;
 use super::study::{run, tasks_or};
-use crate::fault::usage_of;
+use crate::exit_codes::usage_of;
 use anyhow::Result;
 use deepgp_experiments::{Network, Study, Task, Variant};
 use deepgp_fit::names::EngineName;

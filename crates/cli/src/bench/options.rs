@@ -1,6 +1,6 @@
 //! What can be typed after `bench table`, `bench frontier` and `bench check`.
 
-use crate::fault::{usage, usage_of};
+use crate::exit_codes::{usage, usage_of};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use deepgp_experiments::record::{Criterion, SearchSettings};
@@ -94,7 +94,7 @@ impl Training {
     /// A variant of the paper's with these settings.
     ///
     /// # Errors
-    /// [`crate::fault::Usage`] for a number outside of its range.
+    /// [`crate::exit_codes::Usage`] for a number outside of its range.
     pub fn variant(&self, network: &Network, inducing: usize, engine: EngineName, alpha: f64) -> Result<Variant> {
         let mut variant = Variant::paper(network.clone());
         let train = &mut variant.base.train;
@@ -196,7 +196,7 @@ impl Table {
     /// Everything that is compared.
     ///
     /// # Errors
-    /// [`crate::fault::Usage`] for a number outside of its range.
+    /// [`crate::exit_codes::Usage`] for a number outside of its range.
     pub fn variants(&self) -> Result<Vec<Variant>> {
         let mut all: Vec<Variant> = Vec::new();
         for network in &self.networks {
@@ -222,7 +222,7 @@ impl Table {
     /// How learning rates are found; nothing if one is given and there is no choice to make.
     ///
     /// # Errors
-    /// [`crate::fault::Usage`] for no trial at all.
+    /// [`crate::exit_codes::Usage`] for no trial at all.
     pub fn search(&self) -> Result<Option<SearchSettings>> {
         let criterion = self.criterion.into();
         match self.lr {

@@ -1,9 +1,9 @@
 //! `deepgp bench report`: records of experiments as tables and figures.
 
 use super::report_options::{Format, ReportOptions};
-use crate::fault::{Usage, usage};
+use crate::exit_codes::{Usage, usage};
 use crate::out::{note, print, print_json, shown, write_to};
-use crate::words::plural;
+use crate::wording::plural;
 use anyhow::{Context, Result, bail};
 use deepgp_experiments::present::{Block, Filled, Options, Sources, aggregate, blocks, fill, fragment, page, text};
 use deepgp_experiments::{Error, Published, Results};

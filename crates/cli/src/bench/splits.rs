@@ -1,7 +1,7 @@
 //! Measurements on standard splits.
 
 use crate::args::Splits;
-use crate::fault::usage_of;
+use crate::exit_codes::usage_of;
 use crate::out::note;
 use anyhow::{Context, Result, bail, ensure};
 use deepgp::train::Termination;
@@ -80,7 +80,7 @@ fn train_on(args: &Splits, split: usize, x: Mat, y: Mat, config: &Config) -> Res
         let found = search(args, split, &data)?;
         let members: Vec<(f64, &str)> =
             found.tried.iter().filter(|t| t.weight > 0.0).map(|t| (t.weight, t.name.as_str())).collect();
-        let told = json!({ "members": members, "judged": found.judged, "tried": found.tried.len() });
+        let told = json!({ "members": members, "judged": found.expected, "tried": found.tried.len() });
         return Ok((found.model(&data)?, told));
     }
     let (model, outcome) = Model::fit(&x, &y, config, &mut ())?;

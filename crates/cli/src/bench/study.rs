@@ -1,10 +1,10 @@
 //! Runs a study and shows how far it is.
 
 use super::options::StudyOptions;
-use crate::fault::{INTERRUPTED, SUCCESS, usage, usage_of};
+use crate::exit_codes::{INTERRUPTED, SUCCESS, usage, usage_of};
 use crate::out::{note, print};
 use crate::signals::listen;
-use crate::words::{count, duration, number};
+use crate::wording::{count, duration, number};
 use anyhow::Result;
 use deepgp_datasets::Store;
 use deepgp_experiments::record::Line;

@@ -1,8 +1,8 @@
 //! `deepgp fit --dry-run`: what a fit would do, as a config file or as JSON.
 
-use crate::fault::{SUCCESS, in_words};
+use crate::exit_codes::{SUCCESS, in_words};
 use crate::out::{notices, print, print_json};
-use crate::words::{count, plural};
+use crate::wording::{count, plural};
 use anyhow::Result;
 use deepgp_data::Source;
 use deepgp_fit::{Interrupted, Plan, Preview};

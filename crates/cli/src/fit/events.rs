@@ -2,7 +2,7 @@
 
 use super::progress::Display;
 use crate::out::{note, notices};
-use crate::words::{count, number, plural};
+use crate::wording::{count, number, plural};
 use deepgp_fit::{Done, Event};
 use deepgp_task::{FileError, Tried};
 use std::io::Write;

@@ -10,10 +10,10 @@ pub use result::{kinds, summary};
 
 use crate::args::Fit as Args;
 use crate::config_file::over_file;
-use crate::fault::{INTERRUPTED, SUCCESS, in_words, usage, usage_of};
+use crate::exit_codes::{INTERRUPTED, SUCCESS, in_words, usage, usage_of};
 use crate::out::{note, print, print_json};
 use crate::signals::listen;
-use crate::words::plural;
+use crate::wording::plural;
 use anyhow::{Result, bail};
 use deepgp_data::Source;
 use deepgp_fit::{Ending, Fit, FitResult, FitSettings, Interrupted, Plan};

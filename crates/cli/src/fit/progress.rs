@@ -1,6 +1,6 @@
 //! How far a run is, on standard error: one line that is redrawn on a terminal, a few lines elsewhere.
 
-use crate::words::{count, duration, number};
+use crate::wording::{count, duration, number};
 use deepgp_fit::Progress;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! What a fit gave, in words and as JSON.
 
-use crate::words::{count, duration, expectation, kind, mixed_network, number, plural, score_table};
+use crate::wording::{count, duration, expectation, kind, mixed_network, number, plural, score_table};
 use deepgp::Event;
 use deepgp_fit::{Ending, FitResult, Remark};
 use deepgp_task::{Record, SavedModel, Scores, Tried};

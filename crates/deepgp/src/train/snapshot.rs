@@ -1,6 +1,6 @@
 //! A run as a value: everything that its future depends on but the data, so that it can be stored and resumed.
 
-use super::foothold::Foothold;
+use super::lowest_energy::LowestEnergy;
 use super::{Fitted, MAX_EVENTS, TrainSettings, Trainer, entries_of};
 use crate::batches::Batches;
 use crate::error::{Error, Result, expect_size};
@@ -29,9 +29,9 @@ pub struct Snapshot {
     rejections: usize,
     learning_scale: f64,
     last_good: Vec<f64>,
-    /// Absent in runs that were stored before there was one.
-    #[serde(default)]
-    foothold: Option<Foothold>,
+    /// `foothold` in files; absent in runs that were stored before there was one.
+    #[serde(default, rename = "foothold")]
+    lowest: Option<LowestEnergy>,
     events: Vec<(usize, Event)>,
     n_events: usize,
 }
@@ -92,7 +92,7 @@ impl<'a> Trainer<'a> {
             rejections: self.rejections,
             learning_scale: self.learning_scale,
             last_good: self.last_good.clone(),
-            foothold: self.foothold.clone(),
+            lowest: self.lowest.clone(),
             events: self.events.clone(),
             n_events: self.n_events,
         }
@@ -105,7 +105,7 @@ impl<'a> Trainer<'a> {
     /// file, as [`Trainer::new`] and [`super::Fitted::check`] would say it.
     pub fn resume(snapshot: Snapshot, x: &'a Mat, y: &'a Mat) -> Result<Self> {
         let Snapshot { settings, data, model, state, adam, step, mean_energy, .. } = snapshot;
-        let Snapshot { rejections, learning_scale, last_good, foothold, mut events, n_events, .. } = snapshot;
+        let Snapshot { rejections, learning_scale, last_good, lowest, mut events, n_events, .. } = snapshot;
         let inference = settings.check()?;
         model.check()?;
         model.check_data(x, y)?;
@@ -120,11 +120,11 @@ impl<'a> Trainer<'a> {
             let what = "parameters of the last good step";
             return Err(Error::NotFinite { what, row, column: 0, value: last_good[row] });
         }
-        if let Some(foothold) = &foothold {
-            foothold.model.check()?;
-            foothold.model.check_data(x, y)?;
-            foothold.model.check_factors(&foothold.factors)?;
-            model.check_factors(&foothold.factors)?;
+        if let Some(lowest) = &lowest {
+            lowest.model.check()?;
+            lowest.model.check_data(x, y)?;
+            lowest.model.check_factors(&lowest.factors)?;
+            model.check_factors(&lowest.factors)?;
         }
         if !(0.0..=1.0).contains(&learning_scale) {
             let (name, requirement) = ("learning scale", "it must lie between 0 and 1");
@@ -149,7 +149,7 @@ impl<'a> Trainer<'a> {
             learning_scale,
             last_good,
             theta: Vec::new(),
-            foothold,
+            lowest,
             n_events: n_events.max(events.len()),
             events,
         })

@@ -1,11 +1,20 @@
 //! Settings of a search.
 
 use super::candidate::MOST_EXACT_ROWS;
-use super::trial::Training;
 
 /// Steps of a network, for few rows and for many, and evaluations of a GP's evidence, at full effort.
 const STEPS: [f64; 2] = [2000.0, 5000.0];
 const EVALUATIONS: f64 = 40.0;
+
+/// How candidates are trained.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Training {
+    /// Steps of a network.
+    pub steps: usize,
+    /// Evaluations of a GP's evidence.
+    pub evaluations: usize,
+    pub seed: u64,
+}
 
 /// Settings of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]

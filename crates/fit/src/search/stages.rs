@@ -3,14 +3,14 @@
 use super::candidate::{Candidate, Design, Form};
 use super::folds::{Fold, folds};
 use super::memory::Memory;
-use super::settings::SearchSettings;
+use super::settings::{SearchSettings, Training};
 use super::stack::{best_alone, cautious, is_gain, log_densities, mix};
-use super::trial::{Training, Trial, cross_validate, train, train_again};
+use super::trial::{Trial, cross_validate, train, train_again};
 use crate::stop::Stop;
 use deepgp::Fitted;
 use deepgp::{Error, Result};
 use deepgp_numerics::pool;
-use deepgp_task::{Config, Judged, Member, Model, Prepared, Tried, WarpKind};
+use deepgp_task::{Config, ExpectedDensity, Member, Model, Prepared, Tried, WarpKind};
 use std::sync::atomic::AtomicBool;
 
 /// Deep GPs that come through the first fold, besides the plain GPs.
@@ -67,7 +67,7 @@ pub struct SearchResult {
     /// Everything that was tried, in order.
     pub tried: Vec<Tried>,
     /// How the mixture did, before the last training, on the validation rows of its members.
-    pub judged: Option<Judged>,
+    pub expected: Option<ExpectedDensity>,
 }
 
 impl SearchResult {
@@ -171,9 +171,10 @@ struct Search<'a> {
 impl Search<'_> {
     fn answer(mut self) -> Result<SearchResult> {
         let finalists = self.finalists();
-        let (mut trained, judged) = self.trained(finalists);
+        let (mut trained, expected) = self.trained(finalists);
         let in_units = |mean| self.trials.in_units(mean);
-        let judged = judged.map(|judged| Judged { mean_log_density: in_units(judged.mean_log_density), ..judged });
+        let expected =
+            expected.map(|found| ExpectedDensity { mean_log_density: in_units(found.mean_log_density), ..found });
         if trained.is_empty() {
             trained.push(self.constant()?);
         }
@@ -187,12 +188,12 @@ impl Search<'_> {
             }
         }
         let members = trained.into_iter().map(|(member, _)| member).collect();
-        Ok(SearchResult { members, config, tried, judged })
+        Ok(SearchResult { members, config, tried, expected })
     }
 
     /// The mixture of finalists, trained on all rows, and how it did before. What worked on a part of the rows may fail
     /// on all of them: then it is done without.
-    fn trained(&self, mut finalists: Vec<Trial>) -> (Vec<(Member, Trial)>, Option<Judged>) {
+    fn trained(&self, mut finalists: Vec<Trial>) -> (Vec<(Member, Trial)>, Option<ExpectedDensity>) {
         let Trials { data, settings, stop, .. } = self.trials;
         // Whoever stops the search waits for one more training.
         let most = if stop.now().is_some() { 1 } else { settings.ensemble };
@@ -216,9 +217,9 @@ impl Search<'_> {
             let before = finalists.len();
             finalists.retain(|trial| !failed(trial));
             if finalists.len() == before {
-                let judged = Judged::of(&log_densities(&mixture));
+                let expected = ExpectedDensity::of(&log_densities(&mixture));
                 let trials = mixture.into_iter().map(|(_, trial)| trial);
-                return (members.into_iter().flatten().zip(trials).collect(), judged);
+                return (members.into_iter().flatten().zip(trials).collect(), expected);
             }
         }
     }

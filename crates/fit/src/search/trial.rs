@@ -3,6 +3,7 @@
 use super::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, PLAIN_ALPHA, rung_evaluations};
 use super::folds::Fold;
 use super::memory::{FoldResult, Memory};
+use super::settings::Training;
 use crate::stop::Stop;
 use deepgp::Fitted;
 use deepgp::closed::{exact, sparse};
@@ -73,16 +74,6 @@ impl Trial {
         self.tried.mean_log_density = finite_mean(&self.log_densities).map(unit).filter(|_| is_sound);
         self
     }
-}
-
-/// How candidates are trained.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Training {
-    /// Steps of a network.
-    pub steps: usize,
-    /// Evaluations of a GP's evidence.
-    pub evaluations: usize,
-    pub seed: u64,
 }
 
 impl Training {

@@ -19,7 +19,7 @@ const TOO_HIGH: f64 = 0.5;
 
 /// The lowest place of a run, by its mean energy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Foothold {
+pub(super) struct LowestEnergy {
     /// The mean energy there.
     pub energy: f64,
     /// After how many steps.
@@ -37,15 +37,15 @@ impl Trainer<'_> {
             return;
         };
         // Engines that keep more than factors would need a copy of all of it.
-        if self.state.is_factors_alone() && self.foothold.as_ref().is_none_or(|foothold| energy < foothold.energy) {
+        if self.state.is_factors_alone() && self.lowest.as_ref().is_none_or(|lowest| energy < lowest.energy) {
             let (model, factors) = (self.model.clone(), self.state.factors().to_vec());
-            self.foothold = Some(Foothold { energy, step: self.step, model, factors });
+            self.lowest = Some(LowestEnergy { energy, step: self.step, model, factors });
         }
     }
 
     /// Goes back to the lowest place if the run has ended far above it.
     pub(super) fn go_back(&mut self) {
-        let Some(Foothold { energy: lowest, step, model, factors }) = self.foothold.clone() else { return };
+        let Some(LowestEnergy { energy: lowest, step, model, factors }) = self.lowest.clone() else { return };
         let energy = self.mean_energy.unwrap_or(f64::INFINITY);
         let is_too_high = energy - lowest > TOO_HIGH * self.state.damping.spread();
         if is_too_high {
@@ -80,17 +80,17 @@ mod tests {
         let mut trainer = Trainer::new(net, &x, &y, settings).expect("a trainer");
         trainer.run(&mut ());
         let (energy, spread) = (trainer.mean_energy.expect("steps"), trainer.state.damping.spread());
-        assert!(spread > 0.0 && trainer.foothold.is_some());
+        assert!(spread > 0.0 && trainer.lowest.is_some());
 
-        let mut lower = trainer.foothold.clone().expect("a place");
+        let mut lower = trainer.lowest.clone().expect("a place");
         let end: Fitted = trainer.fitted();
         lower.factors[0][0].linear[0] += 1.0;
         lower.energy = energy - 0.9 * TOO_HIGH * spread;
-        trainer.foothold = Some(lower.clone());
+        trainer.lowest = Some(lower.clone());
         trainer.go_back();
         assert_eq!(trainer.fitted(), end);
         lower.energy = energy - 1.1 * TOO_HIGH * spread;
-        trainer.foothold = Some(lower.clone());
+        trainer.lowest = Some(lower.clone());
         trainer.go_back();
         assert_eq!((&trainer.model, trainer.state.factors()), (&lower.model, &lower.factors[..]));
         assert_eq!(trainer.mean_energy, Some(lower.energy));

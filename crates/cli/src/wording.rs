@@ -1,7 +1,7 @@
 //! Numbers, times and tables as people read them.
 
 use deepgp::kernel::Kernel;
-use deepgp_task::{Better, Judged, Measure, Record, SavedModel, Scores, Task};
+use deepgp_task::{Better, ExpectedDensity, Measure, Record, SavedModel, Scores, Task};
 
 /// Four significant digits.
 pub fn number(value: f64) -> String {
@@ -95,12 +95,12 @@ fn network_kind(saved: &SavedModel) -> &'static str {
 /// What to say of rows that are less likely than those that a search judged its model by; nothing of others.
 pub fn surprise(record: &Record, scores: &Scores) -> Option<String> {
     let (rows, mean_log_density) = (scores.rows, scores.mean_log_density);
-    let expected = record.judged.filter(|expected| expected.is_surprised(rows, mean_log_density))?;
+    let expected = record.expected.filter(|expected| expected.is_surprised(rows, mean_log_density))?;
     Some(expectation(expected, rows, mean_log_density))
 }
 
 /// What so many rows have and what was expected of them.
-pub fn expectation(expected: Judged, rows: usize, mean_log_density: f64) -> String {
+pub fn expectation(expected: ExpectedDensity, rows: usize, mean_log_density: f64) -> String {
     format!(
         "these rows have a mean log density of {}, where {} ± {} was to be expected: they may differ from the training rows",
         number(mean_log_density),

@@ -1,7 +1,7 @@
 //! `deepgp completions` and `deepgp man`: what shells and `man` want to know, from the one definition of the arguments.
 
 use crate::args::{Args, Completions, Man};
-use crate::fault::usage;
+use crate::exit_codes::usage;
 use crate::out::print;
 use anyhow::Result;
 use clap::CommandFactory;

@@ -28,7 +28,7 @@ impl std::error::Error for Usage {}
 
 /// A [`Usage`] error from a format string.
 macro_rules! usage {
-    ($($arg:tt)*) => { anyhow::Error::new($crate::fault::Usage(format!($($arg)*))) };
+    ($($arg:tt)*) => { anyhow::Error::new($crate::exit_codes::Usage(format!($($arg)*))) };
 }
 pub(crate) use usage;
 
