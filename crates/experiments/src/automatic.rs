@@ -175,8 +175,12 @@ pub fn repeat(
     let scores = Some(model.score(&parts.test.0, &parts.test.1)?).filter(Scores::is_finite);
     let is_surprised =
         |expected: ExpectedDensity| scores.as_ref().is_some_and(|s| expected.is_surprised(s.rows, s.mean_log_density));
-    let events: BTreeMap<String, usize> =
-        automatic.expected.filter(|expected| is_surprised(*expected)).map(|_| (SURPRISE.to_owned(), 1)).into_iter().collect();
+    let events: BTreeMap<String, usize> = automatic
+        .expected
+        .filter(|expected| is_surprised(*expected))
+        .map(|_| (SURPRISE.to_owned(), 1))
+        .into_iter()
+        .collect();
     let result = RunResult {
         scores,
         baselines: baseline_scores(&data, parts)?,

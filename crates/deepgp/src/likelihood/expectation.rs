@@ -49,7 +49,7 @@ const KRONROD: [f64; 8] = [
 
 /// The weights of the second, fourth, sixth and eighth in the Gauss rule.
 const GAUSS: [f64; 4] =
-    [0.129_484_966_168_869_7, 0.279_705_391_489_276_64, 0.381_830_050_505_118_93, 0.417_959_183_673_469_4];
+    [0.129_484_966_168_869_7, 0.279_705_391_489_276_64, 0.381_830_050_505_118_9, 0.417_959_183_673_469_4];
 
 /// E s(f) for f ~ N(m, diag v); NaN for more than [`MAX_LATENT`] dimensions, or if a moment is not finite.
 pub(super) fn expectation(mean: &[f64], var: &[f64], s: &mut dyn FnMut(&[f64]) -> f64) -> f64 {

@@ -117,8 +117,11 @@ impl Groups {
     }
 }
 
+/// What takes the value of a field from the bytes, given its number and type; nothing if it is damaged.
+type Visit<'a> = dyn FnMut(i64, u8, &mut &[u8]) -> Option<()> + 'a;
+
 /// Walks the fields of a structure; `visit` takes the value of each.
-fn fields(bytes: &mut &[u8], visit: &mut dyn FnMut(i64, u8, &mut &[u8]) -> Option<()>) -> Option<()> {
+fn fields(bytes: &mut &[u8], visit: &mut Visit<'_>) -> Option<()> {
     let mut number = 0_i64;
     loop {
         let head = take_byte(bytes)?;
