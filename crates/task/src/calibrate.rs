@@ -64,7 +64,7 @@ impl Model {
     /// are no hidden layers. Cost: that of so many predictions.
     ///
     /// # Errors
-    /// As [`Model::log_density`], and [`Error::Parameter`] for no samples.
+    /// As [`Model::log_density`], and [`deepgp::Error::Parameter`] for no samples.
     pub fn check_moments(&self, x: &Mat, y: &Mat, samples: usize, seed: u64) -> Result<Option<MomentCheck>> {
         let is_deep = |fitted: &deepgp::Fitted| fitted.network.layers().len() > 1;
         if !self.members().any(|(_, member)| is_deep(member.fitted())) {
