@@ -66,7 +66,7 @@ pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, scratch: &mut Scratch) -> Res
     let (layer, noise) = parts(gp)?;
     let n = x.rows();
     let Scratch { tables, kernel, k, k_bar, c, inverse } = scratch;
-    layer.kernel.prepare_known(x, tables);
+    layer.kernel.prepare_exact(x, tables);
     layer.kernel.gram(tables, k);
     k_bar.reset(n, n);
     let mut gradient = Gradient::zeros(gp);

@@ -60,11 +60,11 @@ impl Law for Eq {
 
     fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat) {
         let mut tables = EqTables::default();
-        self.prepare_known(z, &mut tables);
+        self.prepare_exact(z, &mut tables);
         self.cross_prepared(&tables, x, k, &mut EqScratch::default());
     }
 
-    /// A known input is a Gaussian one without variance, so this is ψ₁.
+    /// An exact input is a Gaussian one without variance, so this is ψ₁.
     fn cross_prepared(&self, tables: &EqTables, x: &Mat, k: &mut Mat, scratch: &mut EqScratch) {
         k.reshape(x.rows(), tables.z.rows());
         cross(self, tables, x, k, &mut scratch.placed);
@@ -103,7 +103,7 @@ impl Law for Eq {
         self.distance_adjoint(tables, grad, scratch);
     }
 
-    /// Sums of W = k̄∘k for `known_adjoint`, with u = W 1 and inputs relative to the first inducing input:
+    /// Sums of W = k̄∘k for `exact_adjoint`, with u = W 1 and inputs relative to the first inducing input:
     ///
     /// ```text
     /// moment += Wᵀ [X, 1]       squares += Σ_n u_n x_n²
@@ -118,7 +118,7 @@ impl Law for Eq {
         scratch: &mut EqScratch,
     ) {
         let dim = self.dim_in();
-        sums.expect_known(tables.z.rows(), dim);
+        sums.expect_exact(tables.z.rows(), dim);
         let EqScratch { relative, row_sums, .. } = scratch;
         relative_to(tables.z.row(0), x, relative);
         multiply_entries(k_bar, k, row_sums);
@@ -179,7 +179,7 @@ impl Law for Eq {
         tables.prepare(self, z, Part::Full);
     }
 
-    fn prepare_known(&self, z: &Mat, tables: &mut EqTables) {
+    fn prepare_exact(&self, z: &Mat, tables: &mut EqTables) {
         tables.prepare(self, z, Part::Upper);
     }
 
@@ -300,7 +300,7 @@ impl Law for Eq {
     fn finish(&self, tables: &EqTables, sums: &EqSums, grad: &mut KernelGrad, scratch: &mut EqScratch) {
         grad.add(&sums.grad);
         if sums.moment.rows() > 0 {
-            self.known_adjoint(tables, sums, grad, scratch);
+            self.exact_adjoint(tables, sums, grad, scratch);
         }
         let dim = self.dim_in();
         for (q, half_z) in sums.half_z.chunks_exact(row_len(grad.z.rows())).enumerate() {
@@ -388,7 +388,7 @@ impl Eq {
     /// ```text
     /// z̄_i = ((WᵀX)_i − w_i z_i)/ℓ²   ℓ̄ = (Σ_n u_n x_n² − 2 Σ_i z_i (WᵀX)_i + Σ_i w_i z_i²)/ℓ³      s̄² = Σ_i w_i/s²
     /// ```
-    fn known_adjoint(&self, tables: &EqTables, sums: &EqSums, grad: &mut KernelGrad, scratch: &mut EqScratch) {
+    fn exact_adjoint(&self, tables: &EqTables, sums: &EqSums, grad: &mut KernelGrad, scratch: &mut EqScratch) {
         let (moment, EqScratch { numbers, inverse, .. }) = (&sums.moment, scratch);
         inverses(&self.lengthscale, inverse);
         numbers.clone_from(&sums.squares);

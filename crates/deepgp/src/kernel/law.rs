@@ -101,8 +101,8 @@ pub trait Law: Parameters {
     /// Builds the tables for inducing inputs `z`.
     fn prepare(&self, z: &Mat, tables: &mut Self::Tables);
 
-    /// Builds at least what [`Law::gram`] and [`Law::cross_prepared`] need of them: enough where all inputs are known.
-    fn prepare_known(&self, z: &Mat, tables: &mut Self::Tables) {
+    /// Builds at least what [`Law::gram`] and [`Law::cross_prepared`] need of them: enough where all inputs are exact.
+    fn prepare_exact(&self, z: &Mat, tables: &mut Self::Tables) {
         self.prepare(z, tables);
     }
 
@@ -151,7 +151,7 @@ pub trait Law: Parameters {
         self.cross(x, tables.z(), k);
     }
 
-    /// Adjoint of [`Law::cross_prepared`] for known `x`; `k_bar` is destroyed.
+    /// Adjoint of [`Law::cross_prepared`] for exact `x`; `k_bar` is destroyed.
     fn cross_prepared_adjoint(
         &self,
         tables: &Self::Tables,

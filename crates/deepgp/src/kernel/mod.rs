@@ -258,9 +258,9 @@ impl Law for Kernel {
         on_law_with!(self, KernelTables(tables) => tables; law => law.prepare(z, tables))
     }
 
-    fn prepare_known(&self, z: &Mat, tables: &mut KernelTables) {
+    fn prepare_exact(&self, z: &Mat, tables: &mut KernelTables) {
         tables.make_fit(self);
-        on_law_with!(self, KernelTables(tables) => tables; law => law.prepare_known(z, tables))
+        on_law_with!(self, KernelTables(tables) => tables; law => law.prepare_exact(z, tables))
     }
 
     fn psi(&self, tables: &KernelTables, input: GaussianInput<'_>, psi: &mut Psi, scratch: &mut KernelScratch) {

@@ -50,7 +50,7 @@ impl Inducing {
     /// As [`Inducing::new`].
     pub fn refill(&mut self, layer: &Layer, inputs: Inputs, jitter: Jitter) -> Result<()> {
         match inputs {
-            Inputs::Exact => layer.kernel.prepare_known(&layer.z, &mut self.tables),
+            Inputs::Exact => layer.kernel.prepare_exact(&layer.z, &mut self.tables),
             Inputs::Gaussian => layer.kernel.prepare(&layer.z, &mut self.tables),
         }
         layer.kernel.half_gram(&self.tables, &mut self.kzz);

@@ -85,7 +85,8 @@ impl<'a> Left<'a> {
 /// `out = op(A) B` or `out += op(A) B`, in the wanted part of the result.
 ///
 /// With `part` other than full, entries near the diagonal of the other half may be written too.
-/// Cost: 2 · rows · cols · inner flops, less what triangles save.
+/// Cost: 2 · rows · cols · inner flops, less what triangles save. Only if B has more than 1 MiB is memory allocated, at
+/// most 1.5 MiB for copies.
 ///
 /// # Panics
 /// If the inner sizes differ, or, when adding, the shape of `out`.

@@ -1,4 +1,4 @@
-//! k(X, Z) of the exponentiated quadratic law at known inputs: vector code.
+//! k(X, Z) of the exponentiated quadratic law at exact inputs: vector code.
 
 use super::distances::NEAR;
 use super::parameters::Eq;
@@ -239,7 +239,7 @@ mod tests {
                 let z = Mat::from_fn(m, 3, |i, q| number(i + 100, q, of_z));
                 let mut scratch = EqScratch::default();
                 let (mut tables, mut k, mut alone) = (EqTables::default(), Mat::default(), Mat::default());
-                law.prepare_known(&z, &mut tables);
+                law.prepare_exact(&z, &mut tables);
                 assert_eq!(tables.near, of_z < 2.0, "both forms are to be met");
                 law.cross_prepared(&tables, &x, &mut k, &mut scratch);
                 for n in 0..points {

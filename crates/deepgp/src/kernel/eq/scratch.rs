@@ -9,7 +9,7 @@ pub struct EqScratch {
     pub(super) point: Vec<f64>,
     /// k(X, Z): p of a few points.
     pub(super) placed: Vec<f64>,
-    /// Known inputs relative to the first inducing input, and a column of ones, N × (D + 1).
+    /// Exact inputs relative to the first inducing input, and a column of ones, N × (D + 1).
     pub(super) relative: Mat,
     /// Sums of the rows of the weights of k(X, Z).
     pub(super) row_sums: Vec<f64>,

@@ -13,9 +13,9 @@ pub struct EqSums {
     pub(super) grad: KernelGrad,
     /// Gaussian inputs: −½ z̄ as Zᵀ, D rows of [`row_len`].
     pub(super) half_z: Aligned,
-    /// Known inputs: Wᵀ [X, 1] with X relative to the first inducing input, M × (D + 1).
+    /// Exact inputs: Wᵀ [X, 1] with X relative to the first inducing input, M × (D + 1).
     pub(super) moment: Mat,
-    /// Known inputs: Σ_n u_n x_n² for each dimension.
+    /// Exact inputs: Σ_n u_n x_n² for each dimension.
     pub(super) squares: Vec<f64>,
 }
 
@@ -25,8 +25,8 @@ impl EqSums {
         self.half_z.expect(dim_in * row_len(n_inducing));
     }
 
-    /// Makes sure that there are sums over known inputs.
-    pub(super) fn expect_known(&mut self, n_inducing: usize, dim_in: usize) {
+    /// Makes sure that there are sums over exact inputs.
+    pub(super) fn expect_exact(&mut self, n_inducing: usize, dim_in: usize) {
         if self.moment.rows() < n_inducing {
             self.moment.reset(n_inducing, dim_in + 1);
             self.squares.resize(dim_in, 0.0);
@@ -54,7 +54,7 @@ impl PointSums for EqSums {
         self.grad.add(&other.grad);
         self.half_z.expect(other.half_z.len());
         axpy(1.0, &other.half_z, &mut self.half_z);
-        self.expect_known(other.moment.rows(), other.squares.len());
+        self.expect_exact(other.moment.rows(), other.squares.len());
         axpy(1.0, other.moment.as_slice(), self.moment.as_mut_slice());
         axpy(1.0, &other.squares, &mut self.squares);
     }

@@ -18,14 +18,14 @@ pub struct EqTables {
     pub(super) z: Mat,
     /// Their transpose, D rows of [`row_len`].
     pub(super) points: Aligned,
-    /// The least and the largest of them in each dimension; none where inputs are known.
+    /// The least and the largest of them in each dimension; none where inputs are exact.
     pub(super) ends: Vec<[f64; 2]>,
-    /// The inducing inputs relative to the middle of `ends`, D rows of [`row_len`]; none where inputs are known.
+    /// The inducing inputs relative to the middle of `ends`, D rows of [`row_len`]; none where inputs are exact.
     pub(super) offsets: Aligned,
     /// The inducing inputs relative to the first, and a column of ones, M × (D + 1).
     pub(super) relative: Mat,
     /// T/log 2 = (−¼ Σ_q (z_iq − z_jq)²/ℓ_q² + 2 log s²)/log 2, rows of [`row_len`], zero beyond M; the upper triangle
-    /// where inputs are known.
+    /// where inputs are exact.
     pub(super) pairs: Aligned,
     /// p = √(log₂e)/(2ℓ) (z − z_0), D rows of [`row_len`], then a row of −½|p|².
     pub(super) scaled: Aligned,
@@ -44,7 +44,7 @@ impl Tables for EqTables {
 }
 
 impl EqTables {
-    /// Builds all of them, or what is enough where inputs are known if only the upper triangle of the pairs is wanted.
+    /// Builds all of them, or what is enough where inputs are exact if only the upper triangle of the pairs is wanted.
     pub(super) fn prepare(&mut self, law: &Eq, z: &Mat, wanted: Part) {
         let (m, dim, row) = (z.rows(), z.cols(), row_len(z.rows()));
         self.z.clone_from(z);
