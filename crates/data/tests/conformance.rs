@@ -74,7 +74,7 @@ fn fault(name: &str, file: &File, columns: &BTreeMap<String, Column>) -> Option<
     let source = Source::new(folder().join(name));
     let opened = Reader::open(&source, &ReadOptions::default());
     let (rows, listed) = match (file, &opened) {
-        (File::Refused { error }, Err(fault)) if fault.to_string().contains(error) => return None,
+        (File::Refused { error }, Err(fault)) if said(fault, &source).contains(error) => return None,
         (File::Refused { error }, _) => return Some(format!("not refused by {error:?}: {:?}", opened.err())),
         (File::Read { .. }, Err(fault)) => return Some(fault.to_string()),
         (File::Read { rows, columns }, Ok(_)) => (*rows, columns),
@@ -125,6 +125,11 @@ fn fault(name: &str, file: &File, columns: &BTreeMap<String, Column>) -> Option<
         row += chunk.rows();
     }
     (row != rows).then(|| format!("{row} rows instead of {rows}"))
+}
+
+/// What an error says besides the name of the file.
+fn said(fault: &Error, source: &Source) -> String {
+    fault.to_string().replace(&source.label().display().to_string(), "")
 }
 
 fn notice(column: &str, kind: &str) -> Option<Notice> {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Damages of each file.
-const DAMAGES: usize = 12;
+const DAMAGES: usize = 40;
 /// No file of the set has more than a few thousand bytes of cells.
 const MOST_MEMORY: usize = 256 << 20;
 /// Chunks that are read at most; a damaged file may well claim more rows than there is time for.

@@ -1,15 +1,43 @@
-//! Turns arrays of Arrow, which both Parquet and Arrow files are read into, into columns of a chunk.
+//! Reads files that store columns: their readers decode arrays of Arrow, which become columns of a chunk here.
 
+use super::arrow::ArrowReader;
 use super::damage::Damage;
+use super::format::ColumnFormat;
+use super::parquet::ParquetReader;
+use crate::chunk::Chunk;
 use crate::column::{Column, Texts};
+use crate::error::Result as ReadResult;
+use crate::source::{Content, Source};
 use crate::temporal::Temporal;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrowPrimitiveType, RunArray};
-use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use arrow_array::{Array, ArrowPrimitiveType, BinaryArray, LargeBinaryArray, RunArray};
+use arrow_schema::{DataType, Fields, TimeUnit};
 use std::fmt::Display;
 
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
+
+/// A file that stores columns, being read.
+pub(super) trait ColumnReader: Send {
+    /// The columns, with the types that they are decoded as.
+    fn fields(&self) -> &Fields;
+
+    /// Reads only some of the columns, if nothing was read yet.
+    fn select(&mut self, wanted: &[bool]);
+
+    /// The next rows, at least one; `None` at the end. All wanted columns are of types that are not [`refused`].
+    fn next_chunk(&mut self) -> ReadResult<Option<Chunk>>;
+}
+
+/// Opens a file.
+pub(super) fn open(format: ColumnFormat, content: Content, source: &Source) -> ReadResult<Box<dyn ColumnReader>> {
+    let path = source.label();
+    Ok(match format {
+        ColumnFormat::Parquet => Box::new(ParquetReader::open(source.seekable(content)?, path)?),
+        ColumnFormat::ArrowFile => Box::new(ArrowReader::open_file(source.seekable(content)?, path)?),
+        ColumnFormat::ArrowStream => Box::new(ArrowReader::open_stream(Box::new(content.into_reader()), path)?),
+    })
+}
 
 /// The kind of time that a column of this type holds, if any.
 pub(super) fn temporal(data_type: &DataType) -> Option<Temporal> {
@@ -30,7 +58,7 @@ pub(super) fn refused(data_type: &DataType) -> Option<&'static str> {
     Some(match data_type {
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "binary",
         DataType::FixedSizeBinary(_) => "fixed-size binary",
-        DataType::Interval(IntervalUnit::YearMonth | IntervalUnit::DayTime | IntervalUnit::MonthDayNano) => "interval",
+        DataType::Interval(_) => "interval",
         DataType::List(_)
         | DataType::LargeList(_)
         | DataType::ListView(_)
@@ -58,7 +86,7 @@ fn gather(array: &dyn Array, rows: &[Option<usize>]) -> Result<Column, Damage> {
         Type::Null => Column::Missing,
         Type::Boolean => {
             let values = array.as_boolean();
-            texts(array, rows, |i| if values.value(i) { "true" } else { "false" })?
+            texts(array, rows, |i| if values.value(i) { "true" } else { "false" }.as_bytes())?
         }
         Type::Int8 => numbers::<Int8Type>(array, rows, f64::from),
         Type::Int16 => numbers::<Int16Type>(array, rows, f64::from),
@@ -75,9 +103,18 @@ fn gather(array: &dyn Array, rows: &[Option<usize>]) -> Result<Column, Damage> {
         Type::Decimal64(_, scale) => numbers::<Decimal64Type>(array, rows, |value| decimal(value, *scale)),
         Type::Decimal128(_, scale) => numbers::<Decimal128Type>(array, rows, |value| decimal(value, *scale)),
         Type::Decimal256(_, scale) => numbers::<Decimal256Type>(array, rows, |value| decimal(value, *scale)),
-        Type::Utf8 => texts(array, rows, |i| array.as_string::<i32>().value(i))?,
-        Type::LargeUtf8 => texts(array, rows, |i| array.as_string::<i64>().value(i))?,
-        Type::Utf8View => texts(array, rows, |i| array.as_string_view().value(i))?,
+        Type::Utf8 => {
+            let bytes = BinaryArray::from(array.as_string::<i32>().clone());
+            texts(array, rows, |i| bytes.value(i))?
+        }
+        Type::LargeUtf8 => {
+            let bytes = LargeBinaryArray::from(array.as_string::<i64>().clone());
+            texts(array, rows, |i| bytes.value(i))?
+        }
+        Type::Utf8View => {
+            let bytes = array.as_string_view().clone().to_binary_view();
+            texts(array, rows, |i| bytes.value(i))?
+        }
         Type::Date32 => times::<Date32Type>(array, rows, f64::from),
         Type::Date64 => times::<Date64Type>(array, rows, |value| ratio(value, 1000 * SECONDS_PER_DAY)),
         Type::Timestamp(TimeUnit::Second, _) => times::<TimestampSecondType>(array, rows, |value| value as f64),
@@ -142,11 +179,16 @@ fn times<T: ArrowPrimitiveType>(
     }
 }
 
-fn texts<'a>(array: &dyn Array, rows: &[Option<usize>], text: impl Fn(usize) -> &'a str) -> Result<Column, Damage> {
+/// Texts from their bytes. That these are UTF-8 is looked at here, for decoders look at many texts together, and cut
+/// where a damaged file has them cut.
+fn texts<'a>(array: &dyn Array, rows: &[Option<usize>], bytes: impl Fn(usize) -> &'a [u8]) -> Result<Column, Damage> {
     let mut texts = Texts::default();
     for row in valid(array, rows) {
         match row {
-            Some(i) => texts.push(text(i)).ok_or("too much text in a few rows")?,
+            Some(i) => {
+                let text = std::str::from_utf8(bytes(i)).map_err(|_| "a text that is not UTF-8")?;
+                texts.push(text).ok_or("too much text in a few rows")?;
+            }
             None => texts.push_missing(),
         }
     }

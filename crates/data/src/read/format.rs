@@ -8,6 +8,13 @@ use crate::source::Source;
 pub(super) enum Format {
     /// CSV and its kin, or anything unknown.
     Text,
+    /// A format that stores columns.
+    Columns(ColumnFormat),
+}
+
+/// A format that stores columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ColumnFormat {
     /// Parquet.
     Parquet,
     /// An Arrow file, the same as Feather version 2.
@@ -25,8 +32,12 @@ const EXPORT: &str = "export the table as CSV";
 const ENCODING: &str = "save it with the encoding UTF-8";
 
 /// First bytes of the formats that are read.
-const KNOWN: [(&[u8], Format); 3] =
-    [(b"PAR1", Format::Parquet), (b"ARROW1\0\0", Format::ArrowFile), (b"\xff\xff\xff\xff", Format::ArrowStream)];
+const KNOWN: [(&[u8], ColumnFormat); 4] = [
+    (b"PAR1", ColumnFormat::Parquet),
+    (b"PARE", ColumnFormat::Parquet),
+    (b"ARROW1\0\0", ColumnFormat::ArrowFile),
+    (b"\xff\xff\xff\xff", ColumnFormat::ArrowStream),
+];
 
 /// First bytes of files that are often taken for tables.
 const FOREIGN: [(&[u8], &str, &str); 14] = [
@@ -57,10 +68,10 @@ impl Format {
     /// [`Error::Format`] for a format that is known but not read.
     pub fn of(head: &[u8], source: &Source) -> Result<Self> {
         if let Some((_, format)) = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)) {
-            return Ok(*format);
+            return Ok(Self::Columns(*format));
         }
         if is_unmarked_stream(head) {
-            return Ok(Self::ArrowStream);
+            return Ok(Self::Columns(ColumnFormat::ArrowStream));
         }
         match FOREIGN.iter().find(|(magic, ..)| head.starts_with(magic)) {
             Some(&(_, what, hint)) => {
@@ -69,12 +80,13 @@ impl Format {
             None => Ok(Self::Text),
         }
     }
+}
 
+#[cfg(not(feature = "columnar"))]
+impl ColumnFormat {
     /// The error for a format that this build does not read.
-    #[cfg(not(feature = "columnar"))]
     pub fn not_built(self, source: &Source) -> Error {
         let what = match self {
-            Self::Text => "text",
             Self::Parquet => "a Parquet file",
             Self::ArrowFile => "an Arrow or Feather file",
             Self::ArrowStream => "an Arrow stream",
@@ -111,9 +123,9 @@ mod tests {
             Err("t.xlsx: this is a zip archive or an Excel workbook; export the table as CSV".into())
         );
         assert!(fault(b"\xff\xfea\0,\0").is_err_and(|e| e.contains("UTF-16")));
-        assert_eq!(fault(b"PAR1\x15"), Ok(Format::Parquet));
-        assert_eq!(fault(b"ARROW1\0\0\xff"), Ok(Format::ArrowFile));
-        assert_eq!(fault(b"\x98\0\0\0\x10\0\0\0\0\0\x0a\0"), Ok(Format::ArrowStream));
+        assert_eq!(fault(b"PAR1\x15"), Ok(Format::Columns(ColumnFormat::Parquet)));
+        assert_eq!(fault(b"ARROW1\0\0\xff"), Ok(Format::Columns(ColumnFormat::ArrowFile)));
+        assert_eq!(fault(b"\x98\0\0\0\x10\0\0\0\0\0\x0a\0"), Ok(Format::Columns(ColumnFormat::ArrowStream)));
         assert_eq!(fault(b"a\0,\0b\0\n\0"), Ok(Format::Text));
         assert_eq!(fault(b"a,b\n1,2\n"), Ok(Format::Text));
         assert_eq!(fault(b""), Ok(Format::Text));

@@ -20,12 +20,8 @@ use crate::error::{Error, Place, Result};
 use crate::notice::Notice;
 use crate::source::Source;
 use crate::temporal::Temporal;
-#[cfg(feature = "columnar")]
-use arrow::ArrowReader;
 use format::Format;
 pub(crate) use names::positional;
-#[cfg(feature = "columnar")]
-use parquet::ParquetReader;
 use std::path::Path;
 use text::TextReader;
 
@@ -70,8 +66,7 @@ pub struct Reader {
     names: Vec<String>,
     has_header: bool,
     name_notices: Vec<Notice>,
-    /// The kind of time in each column.
-    temporals: Vec<Option<Temporal>>,
+    wanted: Vec<bool>,
     notices: Vec<Notice>,
     body: Body,
 }
@@ -79,9 +74,7 @@ pub struct Reader {
 enum Body {
     Text(Box<TextReader>),
     #[cfg(feature = "columnar")]
-    Parquet(Box<ParquetReader>),
-    #[cfg(feature = "columnar")]
-    Arrow(Box<ArrowReader>),
+    Columns(Box<dyn columnar::ColumnReader>),
 }
 
 impl Reader {
@@ -100,25 +93,13 @@ impl Reader {
                 (Body::Text(Box::new(text)), names, has_header)
             }
             #[cfg(feature = "columnar")]
-            Format::Parquet => {
-                let parquet = ParquetReader::open(source.seekable(content)?, source.label())?;
-                let names = parquet.names();
-                (Body::Parquet(Box::new(parquet)), names, true)
-            }
-            #[cfg(feature = "columnar")]
-            Format::ArrowFile => {
-                let arrow = ArrowReader::open_file(source.seekable(content)?, source.label())?;
-                let names = arrow.names();
-                (Body::Arrow(Box::new(arrow)), names, true)
-            }
-            #[cfg(feature = "columnar")]
-            Format::ArrowStream => {
-                let arrow = ArrowReader::open_stream(Box::new(content.into_reader()), source.label())?;
-                let names = arrow.names();
-                (Body::Arrow(Box::new(arrow)), names, true)
+            Format::Columns(format) => {
+                let columns = columnar::open(format, content, source)?;
+                let names = columns.fields().iter().map(|field| field.name().clone()).collect();
+                (Body::Columns(columns), names, true)
             }
             #[cfg(not(feature = "columnar"))]
-            columnar => return Err(columnar.not_built(source)),
+            Format::Columns(format) => return Err(format.not_built(source)),
         };
         if names.is_empty() {
             return Err(Error::Empty { path: source.label().to_owned(), what: "columns" });
@@ -128,9 +109,9 @@ impl Reader {
             return Err(Error::TooLong { path, place, limit: MAX_COLUMNS, unit: "columns" });
         }
         let (names, name_notices) = names::check(names, source)?;
-        let (source, temporals) = (source.clone(), body.temporals(names.len()));
-        let mut reader = Self { source, names, has_header, name_notices, temporals, notices: Vec::new(), body };
-        reader.note_times(|_| true);
+        let (source, wanted) = (source.clone(), vec![true; names.len()]);
+        let mut reader = Self { source, names, has_header, name_notices, wanted, notices: Vec::new(), body };
+        reader.note_times();
         Ok(reader)
     }
 
@@ -140,23 +121,23 @@ impl Reader {
     /// # Panics
     /// If a position is not one of a column.
     pub fn select(&mut self, positions: &[usize]) {
+        self.wanted.fill(false);
+        positions.iter().for_each(|&i| self.wanted[i] = true);
         match &mut self.body {
             // Cells of text are read on demand anyway.
             Body::Text(_) => {}
             #[cfg(feature = "columnar")]
-            Body::Parquet(parquet) => parquet.select(positions),
-            #[cfg(feature = "columnar")]
-            Body::Arrow(arrow) => arrow.select(positions),
+            Body::Columns(columns) => columns.select(&self.wanted),
         }
-        let mut is_wanted = vec![false; self.names.len()];
-        positions.iter().for_each(|&i| is_wanted[i] = true);
-        self.note_times(|i| is_wanted[i]);
+        self.note_times();
     }
 
-    fn note_times(&mut self, is_wanted: impl Fn(usize) -> bool) {
-        let columns = self.names.iter().zip(&self.temporals).enumerate().filter(|(i, _)| is_wanted(*i));
-        let times = columns.filter_map(|(_, (name, &kind))| Some(Notice::Times { column: name.clone(), kind: kind? }));
-        self.notices = self.name_notices.iter().cloned().chain(times).collect();
+    fn note_times(&mut self) {
+        self.notices = self.name_notices.clone();
+        let columns = self.names.iter().enumerate().filter(|(i, _)| self.wanted[*i]);
+        let times = columns
+            .filter_map(|(i, column)| Some(Notice::Times { column: column.clone(), kind: self.body.temporal(i)? }));
+        self.notices.extend(times);
     }
 
     /// Names of the columns, all different.
@@ -188,22 +169,27 @@ impl Reader {
         match &mut self.body {
             Body::Text(text) => text.next_chunk(),
             #[cfg(feature = "columnar")]
-            Body::Parquet(parquet) => parquet.next_chunk(),
-            #[cfg(feature = "columnar")]
-            Body::Arrow(arrow) => arrow.next_chunk(),
+            Body::Columns(columns) => {
+                for (i, field) in columns.fields().iter().enumerate().filter(|(i, _)| self.wanted[*i]) {
+                    if let Some(type_name) = columnar::refused(field.data_type()) {
+                        let (path, column) = (self.source.label().to_owned(), self.names[i].clone());
+                        return Err(Error::ColumnType { path, column, type_name: type_name.to_owned() });
+                    }
+                }
+                columns.next_chunk()
+            }
         }
     }
 }
 
 impl Body {
-    /// The kind of time in each of `n_columns` columns.
-    fn temporals(&self, n_columns: usize) -> Vec<Option<Temporal>> {
+    /// The kind of time in column `i`.
+    #[cfg_attr(not(feature = "columnar"), expect(unused_variables, reason = "text has no such columns"))]
+    fn temporal(&self, i: usize) -> Option<Temporal> {
         match self {
-            Self::Text(_) => vec![None; n_columns],
+            Self::Text(_) => None,
             #[cfg(feature = "columnar")]
-            Self::Parquet(parquet) => parquet.temporals(),
-            #[cfg(feature = "columnar")]
-            Self::Arrow(arrow) => arrow.temporals(),
+            Self::Columns(columns) => columnar::temporal(columns.fields()[i].data_type()),
         }
     }
 }

@@ -5,18 +5,17 @@
 mod message;
 
 use super::CHUNK_CELLS;
-use super::columnar;
+use super::columnar::{self, ColumnReader};
 use super::damage::{Damage, contain};
 use crate::chunk::Chunk;
 use crate::column::Column;
-use crate::error::{Error, Result};
+use crate::error::Result as ReadResult;
 use crate::source::ReadSeek;
-use crate::temporal::Temporal;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{read_dictionary, read_footer_length, read_record_batch};
 use arrow_ipc::{Endianness, MessageHeader, root_as_footer};
-use arrow_schema::SchemaRef;
+use arrow_schema::{Fields, SchemaRef};
 use message::{MAX_METADATA, Message, check_batch, take};
 use std::collections::HashMap;
 use std::io::{Read, SeekFrom};
@@ -30,8 +29,8 @@ pub(super) struct ArrowReader {
     path: PathBuf,
     input: Input,
     schema: SchemaRef,
-    /// For each column the number of its dictionary, if it has one.
-    dictionary_ids: Vec<Option<i64>>,
+    /// For each column the numbers of its dictionaries.
+    dictionary_ids: Vec<Vec<i64>>,
     wanted: Vec<bool>,
     dictionaries: HashMap<i64, ArrayRef>,
     /// The wanted columns of some rows.
@@ -52,7 +51,7 @@ enum Input {
 }
 
 impl Input {
-    fn next_message(&mut self) -> std::result::Result<Option<Message>, Damage> {
+    fn next_message(&mut self) -> Result<Option<Message>, Damage> {
         match self {
             Self::Stream(stream) => Message::read(stream),
             Self::File { file, messages } => {
@@ -66,7 +65,7 @@ impl Input {
 
 impl ArrowReader {
     /// Reads the schema of a stream.
-    pub fn open_stream(mut stream: Box<dyn Read + Send>, path: &Path) -> Result<Self> {
+    pub fn open_stream(mut stream: Box<dyn Read + Send>, path: &Path) -> ReadResult<Self> {
         contain(|| {
             let message = Message::read(&mut stream)?.ok_or("no schema")?;
             let schema = message.header()?.header_as_schema().ok_or("the first message is no schema")?;
@@ -76,60 +75,32 @@ impl ArrowReader {
     }
 
     /// Reads the schema of a file.
-    pub fn open_file(mut file: Box<dyn ReadSeek>, path: &Path) -> Result<Self> {
+    pub fn open_file(mut file: Box<dyn ReadSeek>, path: &Path) -> ReadResult<Self> {
         contain(|| {
             let index = index(&mut *file)?;
             let footer = root_as_footer(&index).map_err(|fault| format!("the index cannot be parsed: {fault}"))?;
             let schema = footer.schema().ok_or("no schema")?;
             let blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
             let positions = blocks.map(|block| u64::try_from(block.offset()));
-            let positions: Vec<u64> =
-                positions.collect::<std::result::Result<_, _>>().map_err(|_| "a negative position")?;
+            let positions: Vec<u64> = positions.collect::<Result<_, _>>().map_err(|_| "a negative position")?;
             Self::new(Input::File { file, messages: positions.into_iter() }, schema, path)
         })
         .map_err(|damage| damage.of(path))
     }
 
-    fn new(input: Input, stored: arrow_ipc::Schema, path: &Path) -> std::result::Result<Self, Damage> {
+    fn new(input: Input, stored: arrow_ipc::Schema, path: &Path) -> Result<Self, Damage> {
         if stored.endianness() != Endianness::Little {
             return Err("big-endian Arrow files are not read".into());
         }
         let fields = stored.fields().ok_or("no schema")?;
-        let dictionary_ids = fields.iter().map(|field| field.dictionary().map(|encoding| encoding.id())).collect();
+        let dictionary_ids = fields.iter().map(dictionary_ids).collect();
         let schema = SchemaRef::new(try_fb_to_schema(stored)?);
         let (path, wanted) = (path.to_owned(), vec![true; schema.fields().len()]);
         let dictionaries = HashMap::new();
         Ok(Self { path, input, schema, dictionary_ids, wanted, dictionaries, batch: None, used: 0, row: 0 })
     }
 
-    pub fn names(&self) -> Vec<String> {
-        self.schema.fields().iter().map(|field| field.name().clone()).collect()
-    }
-
-    /// The kind of time in each column.
-    pub fn temporals(&self) -> Vec<Option<Temporal>> {
-        self.schema.fields().iter().map(|field| columnar::temporal(field.data_type())).collect()
-    }
-
-    /// Reads only the columns at `positions`; has no effect after the first chunk.
-    pub fn select(&mut self, positions: &[usize]) {
-        if self.batch.is_none() {
-            self.wanted.fill(false);
-            positions.iter().for_each(|&i| self.wanted[i] = true);
-        }
-    }
-
-    pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
-        for (field, _) in self.schema.fields().iter().zip(&self.wanted).filter(|(_, wanted)| **wanted) {
-            if let Some(type_name) = columnar::refused(field.data_type()) {
-                let (path, column, type_name) = (self.path.clone(), field.name().clone(), type_name.to_owned());
-                return Err(Error::ColumnType { path, column, type_name });
-            }
-        }
-        contain(|| self.read_chunk()).map_err(|damage| damage.of(&self.path))
-    }
-
-    fn read_chunk(&mut self) -> std::result::Result<Option<Chunk>, Damage> {
+    fn read_chunk(&mut self) -> Result<Option<Chunk>, Damage> {
         let batch = loop {
             match &self.batch {
                 Some(batch) if self.used < batch.num_rows() => break batch,
@@ -150,7 +121,7 @@ impl ArrowReader {
             true => columnar::column(arrays.next().ok_or("a column is missing")?, self.used, n_rows),
             false => Ok(Column::Missing),
         };
-        let columns = self.wanted.iter().map(column).collect::<std::result::Result<_, _>>()?;
+        let columns = self.wanted.iter().map(column).collect::<Result<_, _>>()?;
         let chunk = Chunk::columns(columns, n_rows, self.row);
         self.used += n_rows;
         self.row += n_rows as u64;
@@ -158,7 +129,7 @@ impl ArrowReader {
     }
 
     /// Reads on to the next batch of rows; `None` at the end.
-    fn next_batch(&mut self) -> std::result::Result<Option<RecordBatch>, Damage> {
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, Damage> {
         let wanted: Vec<usize> = (0..self.wanted.len()).filter(|&i| self.wanted[i]).collect();
         while let Some(message) = self.input.next_message()? {
             let header = message.header()?;
@@ -180,7 +151,7 @@ impl ArrowReader {
                 MessageHeader::DictionaryBatch => {
                     let batch = header.header_as_dictionary_batch().ok_or("a dictionary without its description")?;
                     // The dictionary of a column that nobody wants may be of a type that is not read.
-                    if wanted.iter().any(|&i| self.dictionary_ids[i] == Some(batch.id())) {
+                    if wanted.iter().any(|&i| self.dictionary_ids[i].contains(&batch.id())) {
                         check_batch(&batch.data().ok_or("a dictionary without values")?, message.body())?;
                         let (body, version) = (message.body(), header.version());
                         read_dictionary(body, batch, &self.schema, &mut self.dictionaries, &version)?;
@@ -192,9 +163,30 @@ impl ArrowReader {
         Ok(None)
     }
 }
+impl ColumnReader for ArrowReader {
+    fn fields(&self) -> &Fields {
+        self.schema.fields()
+    }
+
+    fn select(&mut self, wanted: &[bool]) {
+        if self.batch.is_none() {
+            self.wanted.copy_from_slice(wanted);
+        }
+    }
+
+    fn next_chunk(&mut self) -> ReadResult<Option<Chunk>> {
+        contain(|| self.read_chunk()).map_err(|damage| damage.of(&self.path))
+    }
+}
+
+/// The numbers of the dictionaries of a column: its own, and those of columns within, such as the values of runs.
+fn dictionary_ids(field: arrow_ipc::Field) -> Vec<i64> {
+    let own = field.dictionary().map(|encoding| encoding.id());
+    own.into_iter().chain(field.children().into_iter().flatten().flat_map(dictionary_ids)).collect()
+}
 
 /// The index at the end of a file.
-fn index(file: &mut dyn ReadSeek) -> std::result::Result<Vec<u8>, Damage> {
+fn index(file: &mut dyn ReadSeek) -> Result<Vec<u8>, Damage> {
     let cut = "the file does not end as an Arrow file does; was it cut short?";
     let tail_at = file.seek(SeekFrom::End(0))?.checked_sub(TAIL as u64).ok_or(cut)?;
     file.seek(SeekFrom::Start(tail_at))?;

@@ -4,13 +4,12 @@ mod pages;
 mod thrift;
 
 use super::CHUNK_CELLS;
-use super::columnar;
+use super::columnar::{self, ColumnReader};
 use super::damage::{Damage, contain};
 use crate::chunk::Chunk;
 use crate::column::Column;
-use crate::error::{Error, Result};
+use crate::error::Result as ReadResult;
 use crate::source::ReadSeek;
-use crate::temporal::Temporal;
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use pages::{PagesOfColumns, SharedFile};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
@@ -42,7 +41,7 @@ pub(super) struct ParquetReader {
 
 impl ParquetReader {
     /// Reads the metadata.
-    pub fn open(file: Box<dyn ReadSeek>, path: &Path) -> Result<Self> {
+    pub fn open(file: Box<dyn ReadSeek>, path: &Path) -> ReadResult<Self> {
         contain(|| {
             let file = SharedFile::new(file)?;
             let metadata = metadata(&file)?;
@@ -53,34 +52,7 @@ impl ParquetReader {
         .map_err(|damage| damage.of(path))
     }
 
-    pub fn names(&self) -> Vec<String> {
-        self.fields.iter().map(|field| field.name().clone()).collect()
-    }
-
-    /// The kind of time in each column.
-    pub fn temporals(&self) -> Vec<Option<Temporal>> {
-        self.fields.iter().map(|field| columnar::temporal(field.data_type())).collect()
-    }
-
-    /// Reads only the columns at `positions`; has no effect after the first chunk.
-    pub fn select(&mut self, positions: &[usize]) {
-        if self.batches.is_none() {
-            self.wanted.fill(false);
-            positions.iter().for_each(|&i| self.wanted[i] = true);
-        }
-    }
-
-    pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
-        for (field, _) in self.fields.iter().zip(&self.wanted).filter(|(_, wanted)| **wanted) {
-            if let Some(type_name) = columnar::refused(field.data_type()) {
-                let (path, column, type_name) = (self.path.clone(), field.name().clone(), type_name.to_owned());
-                return Err(Error::ColumnType { path, column, type_name });
-            }
-        }
-        contain(|| self.read_chunk()).map_err(|damage| damage.of(&self.path))
-    }
-
-    fn read_chunk(&mut self) -> std::result::Result<Option<Chunk>, Damage> {
+    fn read_chunk(&mut self) -> Result<Option<Chunk>, Damage> {
         let batches = match &mut self.batches {
             Some(batches) => batches,
             none => none.insert(decoder(&self.file, &self.metadata, &self.fields, &self.wanted)?),
@@ -97,15 +69,30 @@ impl ParquetReader {
             true => columnar::column(arrays.next().ok_or("a column is missing")?, 0, batch.num_rows()),
             false => Ok(Column::Missing),
         };
-        let columns = self.wanted.iter().map(column).collect::<std::result::Result<_, _>>()?;
+        let columns = self.wanted.iter().map(column).collect::<Result<_, _>>()?;
         let chunk = Chunk::columns(columns, batch.num_rows(), self.row);
         self.row += batch.num_rows() as u64;
         Ok(Some(chunk))
     }
 }
+impl ColumnReader for ParquetReader {
+    fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    fn select(&mut self, wanted: &[bool]) {
+        if self.batches.is_none() {
+            self.wanted.copy_from_slice(wanted);
+        }
+    }
+
+    fn next_chunk(&mut self) -> ReadResult<Option<Chunk>> {
+        contain(|| self.read_chunk()).map_err(|damage| damage.of(&self.path))
+    }
+}
 
 /// Reads the metadata, which stand at the end of the file.
-fn metadata(file: &SharedFile) -> std::result::Result<Arc<ParquetMetaData>, Damage> {
+fn metadata(file: &SharedFile) -> Result<Arc<ParquetMetaData>, Damage> {
     let cut = "the file does not end as a Parquet file does; was it cut short?";
     let tail_at = file.len().checked_sub(TAIL as u64).ok_or(cut)?;
     let tail = FooterTail::try_from(&file.get_bytes(tail_at, TAIL)?[..]).map_err(|_| cut)?;
@@ -122,7 +109,7 @@ fn metadata(file: &SharedFile) -> std::result::Result<Arc<ParquetMetaData>, Dama
 }
 
 /// The columns at the root with the types to decode them as.
-fn fields(metadata: &ParquetMetaData) -> std::result::Result<Fields, Damage> {
+fn fields(metadata: &ParquetMetaData) -> Result<Fields, Damage> {
     let (file, types) = (metadata.file_metadata(), metadata.file_metadata().schema_descr());
     let schema = parquet_to_arrow_schema(types, file.key_value_metadata())?;
     let roots = types.root_schema().get_fields();
@@ -178,7 +165,7 @@ fn decoder(
     metadata: &Arc<ParquetMetaData>,
     fields: &Fields,
     wanted: &[bool],
-) -> std::result::Result<ParquetRecordBatchReader, Damage> {
+) -> Result<ParquetRecordBatchReader, Damage> {
     let positions: Vec<usize> = (0..fields.len()).filter(|&i| wanted[i]).collect();
     let types = metadata.file_metadata().schema_descr();
     let n_rows = (CHUNK_CELLS / positions.len().max(1)).clamp(1, 8192);

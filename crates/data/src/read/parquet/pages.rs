@@ -206,12 +206,19 @@ struct CheckedPages {
     column: ColumnDescPtr,
     encodings: Vec<Encoding>,
     n_rows: u64,
+    has_dictionary: bool,
 }
 
 impl CheckedPages {
     fn new(file: &SharedFile, group: &RowGroupMetaData, leaf: usize) -> Result<Self> {
         let chunk = group.columns().get(leaf).ok_or_else(|| damaged("a row group without all columns"))?;
         let n_rows = u64::try_from(group.num_rows()).map_err(|_| damaged("a row group of negative length"))?;
+        if chunk.compressed_size() < 0
+            || chunk.dictionary_page_offset().unwrap_or(0) < 0
+            || chunk.data_page_offset() < 0
+        {
+            return Err(damaged("a column at a negative position"));
+        }
         let (start, length) = chunk.byte_range();
         if start.checked_add(length).is_none_or(|end| end > file.length) {
             return Err(damaged("a column reaches beyond the end of the file"));
@@ -222,6 +229,7 @@ impl CheckedPages {
             column: chunk.column_descr_ptr(),
             encodings: chunk.encodings().collect(),
             n_rows,
+            has_dictionary: false,
         })
     }
 
@@ -231,6 +239,9 @@ impl CheckedPages {
             Page::DictionaryPage { buf, .. } => {
                 let room = buf.len() as u64 / self.least_width()?;
                 (n_values <= room).then_some(()).ok_or_else(|| damaged("a dictionary that is shorter than it says"))
+            }
+            _ if !self.has_dictionary && is_by_dictionary(page.encoding()) => {
+                Err(damaged("a page without its dictionary"))
             }
             // Columns with parts, which have more values than rows, are not read.
             _ if n_values > self.n_rows => Err(damaged("a page of more values than its row group has rows")),
@@ -280,6 +291,11 @@ impl CheckedPages {
     }
 }
 
+#[expect(deprecated, reason = "older files name the encoding so")]
+fn is_by_dictionary(encoding: Encoding) -> bool {
+    matches!(encoding, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY)
+}
+
 /// What follows the levels of a page of version 1, which say their length.
 fn skip_levels(page: &[u8]) -> Option<&[u8]> {
     let (length, rest) = page.split_first_chunk::<4>()?;
@@ -297,7 +313,10 @@ impl Iterator for CheckedPages {
 impl PageReader for CheckedPages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let page = self.pages.get_next_page()?;
-        page.iter().try_for_each(|page| self.check(page))?;
+        if let Some(page) = &page {
+            self.check(page)?;
+            self.has_dictionary |= page.is_dictionary_page();
+        }
         Ok(page)
     }
 
