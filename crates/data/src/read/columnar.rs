@@ -1,13 +1,9 @@
-//! Reads files that store columns: their readers decode arrays of Arrow, which become columns of a chunk here.
+//! What readers of files that store columns share: they decode arrays of Arrow, which become columns of a chunk here.
 
-use super::arrow::ArrowReader;
 use super::damage::Damage;
-use super::format::ColumnFormat;
-use super::parquet::ParquetReader;
 use crate::chunk::Chunk;
 use crate::column::{Column, Texts};
 use crate::error::Result as ReadResult;
-use crate::source::{Content, Source};
 use crate::temporal::Temporal;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -27,16 +23,6 @@ pub(super) trait ColumnReader: Send {
 
     /// The next rows, at least one; `None` at the end. All wanted columns are of types that are not [`refused`].
     fn next_chunk(&mut self) -> ReadResult<Option<Chunk>>;
-}
-
-/// Opens a file.
-pub(super) fn open(format: ColumnFormat, content: Content, source: &Source) -> ReadResult<Box<dyn ColumnReader>> {
-    let path = source.label();
-    Ok(match format {
-        ColumnFormat::Parquet => Box::new(ParquetReader::open(source.seekable(content)?, path)?),
-        ColumnFormat::ArrowFile => Box::new(ArrowReader::open_file(source.seekable(content)?, path)?),
-        ColumnFormat::ArrowStream => Box::new(ArrowReader::open_stream(Box::new(content.into_reader()), path)?),
-    })
 }
 
 /// The kind of time that a column of this type holds, if any.

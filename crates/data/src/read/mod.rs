@@ -9,6 +9,8 @@ mod damage;
 mod format;
 mod names;
 #[cfg(feature = "columnar")]
+mod open_columns;
+#[cfg(feature = "columnar")]
 mod parquet;
 mod sniff;
 mod split;
@@ -94,7 +96,7 @@ impl Reader {
             }
             #[cfg(feature = "columnar")]
             Format::Columns(format) => {
-                let columns = columnar::open(format, content, source)?;
+                let columns = open_columns::open_columns(format, content, source)?;
                 let names = columns.fields().iter().map(|field| field.name().clone()).collect();
                 (Body::Columns(columns), names, true)
             }

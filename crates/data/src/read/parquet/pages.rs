@@ -291,7 +291,6 @@ impl CheckedPages {
     }
 }
 
-#[expect(deprecated, reason = "older files name the encoding so")]
 fn is_by_dictionary(encoding: Encoding) -> bool {
     matches!(encoding, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY)
 }
