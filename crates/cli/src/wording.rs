@@ -92,7 +92,7 @@ fn network_kind(saved: &SavedModel) -> &'static str {
     }
 }
 
-/// What to say of rows that are less likely than those that a search judged its model by; nothing of others.
+/// What to say of rows that are less likely than those that a search validated its model on; nothing of others.
 pub fn surprise(record: &Record, scores: &Scores) -> Option<String> {
     let (rows, mean_log_density) = (scores.rows, scores.mean_log_density);
     let expected = record.expected.filter(|expected| expected.is_surprised(rows, mean_log_density))?;

@@ -202,8 +202,8 @@ impl Download<'_> {
         }
     }
 
-    /// How many bytes there are to go on from, and the tag of the file they belong to. Without a tag nothing tells whether
-    /// the file is still the same, so it is fetched anew.
+    /// How many bytes there are to go on from, and the tag of the file they belong to. Without a tag nothing tells
+    /// whether the file is still the same, so it is fetched anew.
     fn resume_point(&self, file: &File) -> Result<(u64, Option<String>)> {
         let have = self.length(file)?;
         let stored = std::fs::read_to_string(self.tag_path()).unwrap_or_default();

@@ -63,12 +63,13 @@ pub struct Progress<'a> {
 }
 
 impl Store {
-    /// Downloads a set, checks it and keeps it. What was downloaded before a fault stays in `.partial` in the store's folder,
-    /// and the next call goes on from there. The copy that the store has stays as it was until the new one is checked.
+    /// Downloads a set, checks it and keeps it. What was downloaded before a fault stays in `.partial` in the store's
+    /// folder, and the next call goes on from there. The copy that the store has stays as it was until the new one is
+    /// checked.
     ///
     /// # Errors
-    /// [`Error::NoHome`], [`Error::Unreachable`], [`Error::Refused`], what is wrong with the files, or what the store's file
-    /// system says.
+    /// [`Error::NoHome`], [`Error::Unreachable`], [`Error::Refused`], what is wrong with the files, or what the store's
+    /// file system says.
     pub fn fetch(
         &self,
         set: &'static Set,

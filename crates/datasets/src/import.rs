@@ -16,8 +16,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// Looks into a folder: either it holds the files of one set, which is told by the folder's name or else by the values,
-    /// or folders that are called as the sets are.
+    /// Looks into a folder: either it holds the files of one set, which is told by the folder's name or else by the
+    /// values, or folders that are called as the sets are.
     ///
     /// # Errors
     /// [`Error::Io`] if the folder cannot be read, [`Error::Unrecognised`] if it holds a table of no known set.
@@ -50,8 +50,8 @@ impl Found {
 }
 
 impl Store {
-    /// Takes a set from the folder that holds its files, `data.csv` and perhaps `splits.csv`, each perhaps with `.gz`. What
-    /// is not the set is refused, and the copy that the store has stays as it was.
+    /// Takes a set from the folder that holds its files, `data.csv` and perhaps `splits.csv`, each perhaps with `.gz`.
+    /// What is not the set is refused, and the copy that the store has stays as it was.
     ///
     /// # Errors
     /// What is wrong with the files; [`Error::File`] or [`Error::Io`] if the store cannot be written to.

@@ -1,7 +1,7 @@
 //! Benchmark data sets by name: what is known of them, their standard splits, and a folder that keeps them.
 //!
-//! The values of a set are recognised by a checksum ([`values_sha256`]), so it does not matter which file they came from.
-//! The standard splits are made by rule ([`standard_splits`]); published ones are kept with the data.
+//! The values of a set are recognised by a checksum ([`values_sha256`]), so it does not matter which file they came
+//! from. The standard splits are made by rule ([`standard_splits`]); published ones are kept with the data.
 //!
 //! ```
 //! use deepgp_datasets::{Set, Store};

@@ -48,7 +48,8 @@ impl Mt19937 {
         }
     }
 
-    /// A whole number from 0 to `max`, all equally likely: words are cut to the bits of `max` and redrawn while above it.
+    /// A whole number from 0 to `max`, all equally likely: words are cut to the bits of `max` and redrawn while above
+    /// it.
     pub fn up_to(&mut self, max: u32) -> u32 {
         let mask = u32::MAX.checked_shr(max.leading_zeros()).unwrap_or(0);
         loop {

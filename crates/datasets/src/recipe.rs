@@ -60,7 +60,8 @@ impl Downloaded {
 /// # Errors
 /// [`Error::NoHome`] if it has no public home.
 pub(crate) fn wanted(set: &'static Set) -> Result<Vec<Wanted>> {
-    // Nobody writes a number with more than 30 characters, or a table with more columns than this beside the wanted ones.
+    // Nobody writes a number with more than 30 characters, or a table with more columns than this beside the wanted
+    // ones.
     const CELL: usize = 32;
     const MORE_COLUMNS: usize = 8;
     let table = (set.rows + 1) * (set.n_features() + set.n_targets() + MORE_COLUMNS) * CELL;

@@ -54,14 +54,14 @@ pub enum SplitRule {
 /// The public home of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Home {
-    /// A folder of the data of Hernández-Lobato & Adams (2015): `data.txt` (numbers between blanks) and the positions of
-    /// features and target in `index_features.txt` and `index_target.txt`. Columns in neither are further targets.
+    /// A folder of the data of Hernández-Lobato & Adams (2015): `data.txt` (numbers between blanks) and the positions
+    /// of features and target in `index_features.txt` and `index_target.txt`. Columns in neither are further targets.
     Pbp {
         /// Path of the folder.
         folder: &'static str,
     },
-    /// A folder with `data.csv.gz` (no header, the target last) and `test_mask.csv.gz` (a row per row, a column per split,
-    /// 1 for test).
+    /// A folder with `data.csv.gz` (no header, the target last) and `test_mask.csv.gz` (a row per row, a column per
+    /// split, 1 for test).
     Folds {
         /// Path of the folder.
         folder: &'static str,

@@ -1,8 +1,8 @@
 //! The table of data sets.
 //!
 //! What the checksums are of is said at [`crate::values_sha256`] and [`crate::splits_sha256`]. Those of the splits of
-//! Hernández-Lobato & Adams were taken from their published index files. The values of creep come from the only copy that
-//! was found, and are compared with nothing.
+//! Hernández-Lobato & Adams were taken from their published index files. The values of creep come from the only copy
+//! that was found, and are compared with nothing.
 
 use crate::set::{Columns, Home, Set, SplitRule, Task};
 

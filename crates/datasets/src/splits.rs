@@ -4,11 +4,12 @@ use crate::mt19937::Mt19937;
 
 /// Test rows of the standard splits of `n_rows` rows, ascending.
 ///
-/// The rule of Hernández-Lobato & Adams (2015), ICML, whose index files have been used since: shuffle all rows, train on
-/// the first nine tenths ([`n_training_rows`]), test on the rest, and go on with the same stream of random numbers for the
-/// next split. In NumPy: `np.random.seed(1)`, then `np.random.choice(range(n), n, replace=False)` for each split. Step by
-/// step: MT19937 is seeded with 1, once. For each split a = 0, 1, …, n − 1; for i from n − 1 down to 1, j is drawn from
-/// 0, …, i by cutting 32-bit words to the bits of i and redrawing while above it, and a\[i\] and a\[j\] change places.
+/// The rule of Hernández-Lobato & Adams (2015), ICML, whose index files have been used since: shuffle all rows, train
+/// on the first nine tenths ([`n_training_rows`]), test on the rest, and go on with the same stream of random numbers
+/// for the next split. In NumPy: `np.random.seed(1)`, then `np.random.choice(range(n), n, replace=False)` for each
+/// split. Step by step: MT19937 is seeded with 1, once. For each split a = 0, 1, …, n − 1; for i from n − 1 down to 1,
+/// j is drawn from 0, …, i by cutting 32-bit words to the bits of i and redrawing while above it, and a\[i\] and a\[j\]
+/// change places.
 ///
 /// Fewer splits are the first ones of more.
 ///

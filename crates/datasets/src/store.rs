@@ -1,4 +1,5 @@
-//! The folder that data sets are kept in: `NAME/data.csv` or `data.csv.gz`, and `NAME/splits.csv` where no rule makes them.
+//! The folder that data sets are kept in: `NAME/data.csv` or `data.csv.gz`, and `NAME/splits.csv` where no rule makes
+//! them.
 
 use crate::checksum::{splits_sha256, values_sha256};
 use crate::dataset::Dataset;
@@ -28,8 +29,8 @@ impl Store {
         Self { folder: folder.into() }
     }
 
-    /// The store in the folder given, else in that of the variable `DEEPGP_DATA`, else in `deepgp/data` in the user's folder
-    /// for data: `$XDG_DATA_HOME`, else `%LOCALAPPDATA%` on Windows and `~/.local/share` elsewhere.
+    /// The store in the folder given, else in that of the variable `DEEPGP_DATA`, else in `deepgp/data` in the user's
+    /// folder for data: `$XDG_DATA_HOME`, else `%LOCALAPPDATA%` on Windows and `~/.local/share` elsewhere.
     ///
     /// # Errors
     /// [`Error::NoFolder`] if none of these is known.

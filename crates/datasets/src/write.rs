@@ -13,8 +13,8 @@ use std::path::Path;
 /// Tables with more text than this, about, are compressed.
 const LARGE: usize = 1 << 20;
 
-/// Writes the files of a set into its folder. Splits come first, so that a set that is there at all is there with them; the
-/// table that is there last decides which of the two names is read.
+/// Writes the files of a set into its folder. Splits come first, so that a set that is there at all is there with them;
+/// the table that is there last decides which of the two names is read.
 pub(crate) fn set(set: &Set, data: &Dataset, folder: &Path) -> Result<()> {
     make_folder(folder)?;
     files(set, data, folder).inspect_err(|_| {

@@ -97,7 +97,8 @@ fn a_store_that_was_damaged_says_so() -> deepgp_datasets::Result<()> {
 fn an_import_takes_the_place_of_whatever_was_there() -> deepgp_datasets::Result<()> {
     let f = Folder::new("replaced");
     f.write("good/data.csv", wine_csv());
-    // An older table under the other name would hide behind, or in front of, the new one; and a killed process left a file.
+    // An older table under the other name would hide behind, or in front of, the new one; and a killed process left a
+    // file.
     f.write("store/wine_red/data.csv.gz", "old").write("store/wine_red/.data.csv.1-0.tmp", "half");
     f.store().import(wine(), &f.path("good"))?;
     assert_eq!(f.files(), ["good/data.csv", "store/wine_red/data.csv"]);
@@ -163,8 +164,8 @@ fn the_rule_gives_rows_that_were_published() {
     }
 }
 
-/// Compares the rule and the checksums with a folder of sets: `DEEPGP_SETS=FOLDER cargo test -p deepgp-datasets --release
-/// --test store -- --ignored --nocapture`.
+/// Compares the rule and the checksums with a folder of sets: `DEEPGP_SETS=FOLDER cargo test -p deepgp-datasets
+/// --release --test store -- --ignored --nocapture`.
 #[test]
 #[ignore = "needs the data; DEEPGP_SETS names their folder"]
 fn the_sets_in_a_folder_are_those_of_the_registry() -> deepgp_datasets::Result<()> {

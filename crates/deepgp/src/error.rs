@@ -188,8 +188,8 @@ mod tests {
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
-    /// The first error, or the one after `previous`, provoked. The match names every variant, so that a new one does not
-    /// compile before it has been provoked here.
+    /// The first error, or the one after `previous`, provoked. The match names every variant, so that a new one does
+    /// not compile before it has been provoked here.
     fn provoke_after(previous: Option<&Error>) -> Option<Result<()>> {
         let not_finite = || Mat::from_fn(2, 2, |i, j| if (i, j) == (1, 0) { f64::NAN } else { 0.0 });
         let Some(previous) = previous else { return Some(not_finite().check_data("inputs").map_err(Error::from)) };

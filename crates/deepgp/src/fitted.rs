@@ -22,7 +22,8 @@ impl Fitted {
     /// Checks that everything fits together, which nothing else guarantees of a trained network that came from a file.
     ///
     /// # Errors
-    /// As [`DeepGp::new`] for the network, [`DeepGp::check_factors`] for the factors, [`Inference::new`] for the settings.
+    /// As [`DeepGp::new`] for the network, [`DeepGp::check_factors`] for the factors, [`Inference::new`] for the
+    /// settings.
     pub fn check(&self) -> Result<Inference> {
         self.network.check()?;
         self.network.check_factors(&self.factors)?;

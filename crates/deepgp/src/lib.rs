@@ -1,9 +1,10 @@
 //! Deep Gaussian processes trained by stochastic expectation propagation and probabilistic backpropagation.
 //!
-//! The maths of the project and nothing else: no files, clock, printing, or global state but constant tables. The method
-//! is that of Bui, Hernández-Lobato, Li, Hernández-Lobato and Turner (2015). `docs/paper-map.md` in the repository leads
-//! from each of its equations to the function that computes it (a test keeps the map true), `docs/GLOSSARY.md` from each
-//! letter to its identifier, and `docs/DESIGN.md` gives reasons. For data in their own units there is the crate `deepgp-task`.
+//! The maths of the project and nothing else: no files, clock, printing, or global state but constant tables. The
+//! method is that of Bui, Hernández-Lobato, Li, Hernández-Lobato and Turner (2015). `docs/paper-map.md` in the
+//! repository leads from each of its equations to the function that computes it (a test keeps the map true),
+//! `docs/GLOSSARY.md` from each letter to its identifier, and `docs/DESIGN.md` gives reasons. For data in their own
+//! units there is the crate `deepgp-task`.
 //!
 //! # Example
 //!

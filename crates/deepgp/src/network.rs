@@ -20,8 +20,8 @@ impl DeepGp {
     /// Puts checked layers together.
     ///
     /// # Errors
-    /// [`Error::Empty`] without layers; [`Error::Shape`] if widths do not chain; otherwise what [`Layer::check`] and the
-    /// likelihood's check say, with the layer named.
+    /// [`Error::Empty`] without layers; [`Error::Shape`] if widths do not chain; otherwise what [`Layer::check`] and
+    /// the likelihood's check say, with the layer named.
     pub fn new(layers: Vec<Layer>, likelihood: Likelihood) -> Result<Self> {
         let network = Self { layers, likelihood };
         network.check()?;

@@ -87,8 +87,8 @@ pub trait Parameters {
 
     /// Sets the parameters from the front of `free`; returns how many were used.
     ///
-    /// A parameter that is at its coordinate already stays as it is: there and back again through a logarithm would move
-    /// its last bit, or move it into the clamped range.
+    /// A parameter that is at its coordinate already stays as it is: there and back again through a logarithm would
+    /// move its last bit, or move it into the clamped range.
     fn write_free(&mut self, free: &[f64]) -> usize {
         let mut before = Vec::new();
         self.read_free(&mut before);

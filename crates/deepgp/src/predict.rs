@@ -42,8 +42,8 @@ impl Predictor {
         Self::with_inputs(fitted, Inputs::Exact)
     }
 
-    /// The same for inputs that may have variances ([`Predictor::predict_gaussian`]). Exact ones are then predicted as Gaussian ones with
-    /// variances of 0, at a higher price.
+    /// The same for inputs that may have variances ([`Predictor::predict_gaussian`]). Exact ones are then predicted as
+    /// Gaussian ones with variances of 0, at a higher price.
     ///
     /// # Errors
     /// As [`Predictor::new`].
@@ -80,12 +80,12 @@ impl Predictor {
         self.predict_with(x, None)
     }
 
-    /// Moments of f and y where the inputs themselves are uncertain: row n is N(mean_n, diag var_n). Only for a predictor that was made by
-    /// [`Predictor::for_gaussian_inputs`].
+    /// Moments of f and y where the inputs themselves are uncertain: row n is N(mean_n, diag var_n). Only for a
+    /// predictor that was made by [`Predictor::for_gaussian_inputs`].
     ///
     /// # Errors
-    /// As [`Predictor::predict`]; [`crate::Error::Shape`] if there is not a variance for every input, [`crate::Error::Parameter`] for one
-    /// that is negative or not finite, and for a predictor of exact inputs.
+    /// As [`Predictor::predict`]; [`crate::Error::Shape`] if there is not a variance for every input,
+    /// [`crate::Error::Parameter`] for one that is negative or not finite, and for a predictor of exact inputs.
     pub fn predict_gaussian(&self, x: &DiagGaussian) -> Result<Prediction> {
         let refused =
             |name, entry, value, requirement| Error::Parameter { name, layer: None, entry, value, requirement };
@@ -129,7 +129,8 @@ impl Predictor {
         Ok(all)
     }
 
-    /// Log density of each row's targets under the predicted moments, in nats: of those that are not missing, 0 if all are.
+    /// Log density of each row's targets under the predicted moments, in nats: of those that are not missing, 0 if all
+    /// are.
     ///
     /// # Errors
     /// As [`Predictor::predict`], and for targets that do not fit.
@@ -142,7 +143,8 @@ impl Predictor {
         Ok(out)
     }
 
-    /// Latent moments at the last layer for `n_samples` draws of the hidden layers: a Gaussian mixture for f at each row.
+    /// Latent moments at the last layer for `n_samples` draws of the hidden layers: a Gaussian mixture for f at each
+    /// row.
     ///
     /// Rows are drawn independently of each other. With no hidden layer all draws are equal.
     ///

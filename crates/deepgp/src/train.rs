@@ -116,10 +116,11 @@ pub trait Observer {
     /// Called after each step; [`ControlFlow::Break`] ends training after it.
     fn on_step(&mut self, progress: &Progress<'_>) -> ControlFlow<()>;
 
-    /// The share in [0, 1] of the run that is done, if something besides the number of steps decides on its end, such as a
-    /// clock. Asked before each step; the learning rate follows the larger of this and the share of the steps.
+    /// The share in [0, 1] of the run that is done, if something besides the number of steps decides on its end, such
+    /// as a clock. Asked before each step; the learning rate follows the larger of this and the share of the steps.
     ///
-    /// It does not end the run: [`Observer::on_step`] does. A run that follows a clock does not give the same bits twice.
+    /// It does not end the run: [`Observer::on_step`] does. A run that follows a clock does not give the same bits
+    /// twice.
     fn share(&mut self) -> Option<f64> {
         None
     }
@@ -299,8 +300,8 @@ impl<'a> Trainer<'a> {
         self.state.write_free(&theta[used..]);
     }
 
-    /// One step; returns its energy (NaN for a step that was undone) and its learning rate. `share` is what the observer
-    /// says of the run's end.
+    /// One step; returns its energy (NaN for a step that was undone) and its learning rate. `share` is what the
+    /// observer says of the run's end.
     fn advance(&mut self, share: Option<f64>) -> (f64, f64) {
         let share = (self.step as f64 / self.settings.iterations.max(1) as f64).max(share.unwrap_or(0.0));
         let rate = self.settings.learning_rate * self.settings.schedule.factor(share) * self.learning_scale;

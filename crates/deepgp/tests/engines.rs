@@ -289,8 +289,8 @@ fn convex() -> (DeepGp, Mat, Mat) {
     (DeepGp::new(vec![layer], law).expect("a network"), column(&[0.1]), column(&[60.0]))
 }
 
-/// Takes steps from Λ = −(0.9 − `room`) I, as near to the margin I + Λ ≽ 0.1 I as that; returns how many were shortened and
-/// how many refused.
+/// Takes steps from Λ = −(0.9 − `room`) I, as near to the margin I + Λ ≽ 0.1 I as that; returns how many were shortened
+/// and how many refused.
 fn shortened_and_refused(engine: Engine, room: f64, n_data: usize) -> (usize, usize) {
     let (model, x, y) = convex();
     let inference = inference(engine, 1.0, 1.0, 1e-6);
@@ -365,8 +365,8 @@ fn a_jump_of_the_energy_halves_the_damping() {
 // ---------------------------------------------------------------------------------------------------------------------
 // Two ways through a layer
 
-/// For first-order sites layers do without the covariances of their cavities, the first only where points are few. Rows that are repeated give
-/// the same step, and the energy with all its derivatives is computed with covariances.
+/// For first-order sites layers do without the covariances of their cavities, the first only where points are few. Rows
+/// that are repeated give the same step, and the energy with all its derivatives is computed with covariances.
 #[test]
 fn steps_do_not_depend_on_whether_covariances_are_made() {
     let mut draw = Draw::new(21);
@@ -446,8 +446,8 @@ fn a_point_without_a_site_is_left_out_and_not_counted_as_nothing() {
     assert_eq!((nothing, skipped), (factors[0].clone(), vec![1, 2]), "nobody to ask, nothing to change");
 }
 
-/// Twelve inducing inputs on a line, half a lengthscale apart or less: K_zz is singular but for its jitter, and forms of the
-/// adjoint that pass through K_zz⁻¹ lose all digits, while those on the whitened scale do not.
+/// Twelve inducing inputs on a line, half a lengthscale apart or less: K_zz is singular but for its jitter, and forms
+/// of the adjoint that pass through K_zz⁻¹ lose all digits, while those on the whitened scale do not.
 #[test]
 fn gradients_survive_inducing_inputs_that_are_close() {
     let mut draw = Draw::new(11);

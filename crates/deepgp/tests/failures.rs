@@ -1,4 +1,5 @@
-//! What is refused, and that the refusal names the place and the value; that every error can arise is shown in error.rs.
+//! What is refused, and that the refusal names the place and the value; that every error can arise is shown in
+//! error.rs.
 
 mod common;
 
@@ -86,10 +87,10 @@ fn missing_targets_where_a_closed_form_needs_all() {
     let mut draw = Draw::new(4);
     let model = draw.network(&[2, 2], 4, false);
     let (x, mut y) = (draw.normals(6, 2), draw.normals(6, 2));
-    assert!(closed::sparse::posterior(model.clone(), &x, &y, 1.0).is_ok());
+    assert!(closed::sparse::posterior(model.clone(), &x, &y, 1.0, 1).is_ok());
     y[(4, 1)] = f64::NAN;
     let parts = ["targets", "row 4", "column 1", "NaN"];
-    assert_refused(closed::sparse::posterior(model.clone(), &x, &y, 1.0), &parts);
+    assert_refused(closed::sparse::posterior(model.clone(), &x, &y, 1.0, 1), &parts);
     assert_refused(closed::exact::fit(&model, &x, &y, 5), &parts);
 }
 

@@ -168,17 +168,17 @@ fn check_cross_adjoint(kernel: &Kernel, x: &Mat, z: &Mat, k_bar: &Mat) {
     kernel.cross_adjoint(x, z, &cross(kernel, x, z), k_bar, None, &mut without_x);
     assert_all_close("cross without x̄", &without_x.params, &grad.params, Tolerance::Rounding);
 
-    // The form for prepared inducing inputs agrees with the plain one.
+    // The form from the tables of the inducing inputs agrees with the plain one.
     let (mut tables, mut k, mut scratch) = (KernelTables::default(), Mat::default(), KernelScratch::default());
     kernel.prepare(z, &mut tables);
-    kernel.cross_prepared(&tables, x, &mut k, &mut scratch);
-    assert_all_close("prepared cross", k.as_slice(), cross(kernel, x, z).as_slice(), Tolerance::Rounding);
+    kernel.cross_from_tables(&tables, x, &mut k, &mut scratch);
+    assert_all_close("cross from tables", k.as_slice(), cross(kernel, x, z).as_slice(), Tolerance::Rounding);
     let mut sums = kernel.zero_sums(z.rows());
-    kernel.cross_prepared_adjoint(&tables, x, &k, &mut k_bar.clone(), &mut sums, &mut scratch);
-    let mut prepared = KernelGrad::zeros(z.rows(), z.cols(), kernel.n_params());
-    kernel.finish(&tables, &sums, &mut prepared, &mut scratch);
-    assert_all_close("prepared cross by z", prepared.z.as_slice(), grad.z.as_slice(), Tolerance::Value);
-    assert_all_close("prepared cross by parameters", &prepared.params, &grad.params, Tolerance::Value);
+    kernel.cross_from_tables_adjoint(&tables, x, &k, &mut k_bar.clone(), &mut sums, &mut scratch);
+    let mut from_tables = KernelGrad::zeros(z.rows(), z.cols(), kernel.n_params());
+    kernel.finish(&tables, &sums, &mut from_tables, &mut scratch);
+    assert_all_close("cross from tables by z", from_tables.z.as_slice(), grad.z.as_slice(), Tolerance::Value);
+    assert_all_close("cross from tables by parameters", &from_tables.params, &grad.params, Tolerance::Value);
 }
 
 fn check_gram_adjoint(kernel: &Kernel, z: &Mat, k_bar: &Mat) {
@@ -391,7 +391,8 @@ fn matern_away_from_its_kink() {
     }
 }
 
-/// One component that does not oscillate is the exponentiated quadratic law, as a mixture and as the only part of a sum.
+/// One component that does not oscillate is the exponentiated quadratic law, as a mixture and as the only part of a
+/// sum.
 #[test]
 fn one_component_without_frequency_is_eq() {
     for dim in 1..=4 {
@@ -517,9 +518,9 @@ fn derivatives_do_not_depend_on_the_origin() {
         let (x, z) = (here(7, shift), here(5, shift));
         let (mut tables, mut k, mut scratch) = (KernelTables::default(), Mat::default(), KernelScratch::default());
         kernel.prepare(&z, &mut tables);
-        kernel.cross_prepared(&tables, &x, &mut k, &mut scratch);
+        kernel.cross_from_tables(&tables, &x, &mut k, &mut scratch);
         let (mut sums, mut k_bar) = (kernel.zero_sums(5), Mat::from_fn(7, 5, |i, j| (i + j) as f64));
-        kernel.cross_prepared_adjoint(&tables, &x, &k, &mut k_bar, &mut sums, &mut scratch);
+        kernel.cross_from_tables_adjoint(&tables, &x, &k, &mut k_bar, &mut sums, &mut scratch);
         let mut grad = KernelGrad::zeros(5, 2, 3);
         kernel.finish(&tables, &sums, &mut grad, &mut scratch);
         kernel.gram(&tables, &mut k);

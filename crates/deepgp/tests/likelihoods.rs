@@ -55,7 +55,8 @@ fn natural(law: &Likelihood) -> Vec<f64> {
     values
 }
 
-/// A sum over many points is the sum of theirs, whatever α is, however many there are, and whichever targets are missing.
+/// A sum over many points is the sum of theirs, whatever α is, however many there are, and whichever targets are
+/// missing.
 #[test]
 fn log_z_of_many_points_is_the_sum() {
     for Sample { law, .. } in &samples() {
@@ -471,7 +472,9 @@ fn draws_follow_the_conditional() {
                 below.iter_mut().zip(at).for_each(|(below, at)| below.push(f64::from(u8::from(y <= at))));
             }
             assert!(average.z_score(mean).abs() < 5.0, "{law:?} target {t}: mean");
-            assert_close("variance of draws", average.variance() / var, 1.0, Tolerance::Limit(0.2));
+            // Squares of Student-t draws may have no variance.
+            let limit = if matches!(law, Likelihood::StudentT(_)) { 0.2 } else { 0.03 };
+            assert_close("variance of draws", average.variance() / var, 1.0, Tolerance::Limit(limit));
             for (below, at) in below.iter().zip(at) {
                 let z = below.z_score(law.cdf_given(t, &f, at));
                 assert!(z.abs() < 5.0, "{law:?} target {t} below {at}: z-score {z}");
@@ -810,8 +813,8 @@ fn the_energy_is_that_of_the_cells_there_are() {
     assert_all_close("energy and gradient", &of(&y), &sum, Tolerance::Value);
 }
 
-/// Outputs without hidden layers know nothing of each other but for the kernel, so that steps at fixed parameters move the
-/// factors of two together as they move those of each alone.
+/// Outputs without hidden layers know nothing of each other but for the kernel, so that steps at fixed parameters move
+/// the factors of two together as they move those of each alone.
 #[test]
 fn outputs_with_gaps_train_together_as_they_train_alone() {
     let draw = &mut Draw::new(5);

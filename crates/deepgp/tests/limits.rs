@@ -296,9 +296,9 @@ fn lone_layer(model: &DeepGp, factors: &[Vec<Factor>], l: usize, engine: &Infere
     predictor(&lone, vec![factors[l].clone()], engine)
 }
 
-/// Two layers with their factors and an input: one or two dimensions, zero and linear means, the latter also the identity
-/// where widths agree and padded or cut where they do not. With them the moments that propagation gives for f, those of
-/// the first layer's output, and the second layer alone.
+/// Two layers with their factors and an input: one or two dimensions, zero and linear means, the latter also the
+/// identity where widths agree and padded or cut where they do not. With them the moments that propagation gives for f,
+/// those of the first layer's output, and the second layer alone.
 fn two_layers() -> Vec<(String, DiagGaussian, DiagGaussian, Predictor)> {
     let engine = inference(Engine::Sep(Site::FirstOrder), 1.0, 0.1, 1e-6);
     let shapes = [([1, 1, 1], false), ([1, 1, 1], true), ([2, 2, 1], true), ([2, 3, 1], true)];

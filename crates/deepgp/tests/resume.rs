@@ -112,7 +112,8 @@ fn a_run_that_went_up_again_is_resumed_with_its_lowest_place() {
 
 #[test]
 fn a_run_with_undone_steps_resumes_between_them() {
-    // Squares of the first overflow, so that no step has a finite energy; of the second, the squares of the gradient do.
+    // Squares of the first overflow, so that no step has a finite energy; of the second, the squares of the gradient
+    // do.
     for scale in [1e200, 1e100] {
         let (x, mut y) = data(30);
         y.as_mut_slice().iter_mut().for_each(|y| *y *= scale);

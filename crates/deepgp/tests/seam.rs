@@ -136,7 +136,8 @@ fn the_energy_of_uncertain_inputs_knows_its_derivatives() -> Result<()> {
     Ok(())
 }
 
-/// With variances of 0 the layer above is the first layer, and a workspace that has seen one kind of inputs takes the other.
+/// With variances of 0 the layer above is the first layer, and a workspace that has seen one kind of inputs takes the
+/// other.
 #[test]
 fn variances_of_zero_are_exact_inputs() -> Result<()> {
     let (network, factors, x, y) = uncertain(&[2, 2, 1], true);
@@ -154,7 +155,8 @@ fn variances_of_zero_are_exact_inputs() -> Result<()> {
     Ok(())
 }
 
-/// E f and Var f of a sparse GP at an uncertain input, by the laws of total expectation and variance over exact predictions.
+/// E f and Var f of a sparse GP at an uncertain input, by the laws of total expectation and variance over exact
+/// predictions.
 #[test]
 fn predictions_of_uncertain_inputs_are_averages_of_exact_ones() -> Result<()> {
     let (network, factors, x, _) = uncertain(&[2, 1], true);

@@ -201,7 +201,7 @@ fn every_engine_learns_more_than_nothing() {
             let found = mean_log_density(&trainer.predictor().expect("a predictor"), &x_test, &y_test);
             assert_eq!(outcome.termination, Termination::Iterations, "{engine:?}, {hidden:?}");
             // Measured: −0.11 (joint energy, deep) to 0.17 (ADF), where −1.12 is nothing and 0.19 all there is to know.
-            assert!(found > nothing + 0.8, "{engine:?}, {hidden:?}: {found} against {nothing}");
+            assert!(found > nothing + 0.95, "{engine:?}, {hidden:?}: {found} against {nothing}");
         }
     }
 }
@@ -219,7 +219,12 @@ fn a_deep_gp_learns_a_step() {
     let rmse = (errors.sum::<f64>() / 300.0).sqrt();
     // Measured: 0.74 against −1.43, and an error of 0.14 where the noise alone is 0.1.
     assert!(found > nothing + 1.5, "log density {found} against {nothing}");
-    assert!(rmse < 0.25, "the targets' own spread is 1: {rmse}");
+    assert!(rmse < 0.18, "the targets' own spread is 1: {rmse}");
+    // A GP without a hidden layer cannot be steep in one place and level elsewhere.
+    let mut plain = Trainer::new(start(&x, &[], 15, 1), &x, &y, settings).expect("a trainer");
+    plain.run(&mut ());
+    let plain = mean_log_density(&plain.predictor().expect("a predictor"), &x_test, &y_test);
+    assert!(found > plain + 0.1, "log density {found}, of a plain GP {plain}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use deepgp::init::KernelChoice;
 use deepgp::train::Termination;
 use deepgp_fit::Stop;
 use deepgp_fit::search::{Design, MOST_EXACT_ROWS, Memory, SearchSettings, search, train_design};
-use deepgp_task::{Config, ExpectedDensity, Model, Prepared, Scores};
+use deepgp_task::{Config, ExpectedDensity, Model, Scores, StandardisedData};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -33,7 +33,8 @@ const ENTRANTS: [(&str, Entrant); 3] = [
     ("[exact GP, Matérn 3/2]", Entrant::Exact(KernelChoice::Matern32)),
 ];
 
-/// The event that test rows are less likely than those that models were judged by: they differ, or the model claims too much.
+/// The event that test rows are less likely than those that models were validated on: they differ, or the model claims
+/// too much.
 const SURPRISE: &str = "surprising_test_rows";
 
 /// The automatic mode and exact GPs on splits of tasks.
@@ -115,7 +116,8 @@ impl AutoStudy {
         Ok(lines)
     }
 
-    /// Every run with the number of its task: split by split, so that a study which is cut short has some of every task.
+    /// Every run with the number of its task: split by split, so that a study which is cut short has some of every
+    /// task.
     fn keys(&self, data: &[TaskData]) -> Vec<(usize, Key)> {
         let most = data.iter().map(|data| data.splits.len()).max().unwrap_or(0);
         let splits = self.splits.clone().unwrap_or_else(|| (0..most).collect());
@@ -149,7 +151,7 @@ pub fn repeat(
     stop: &AtomicBool,
 ) -> Result<Option<Run>> {
     let Some((_, entrant)) = ENTRANTS.iter().find(|(name, _)| *name == key.variant) else { return Ok(None) };
-    let data = Prepared::new(parts.train.0.clone(), parts.train.1.clone())?;
+    let data = StandardisedData::new(parts.train.0.clone(), parts.train.1.clone())?;
     let settings = SearchSettings { effort, seed, ..SearchSettings::default() };
     let started = Instant::now();
     let mut automatic = Automatic { effort, seed, expected: None, tried: Vec::new() };

@@ -3,7 +3,8 @@
 use deepgp_numerics::simd::Isa;
 use serde::{Deserialize, Serialize};
 
-/// What a measurement was made with. Results do not depend on it, except that another instruction set rounds differently.
+/// What a measurement was made with. Results do not depend on it, except that another instruction set rounds
+/// differently.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Circumstances {
     /// Version of the program.

@@ -4,7 +4,8 @@ use crate::record::{FarBelow, Run};
 use crate::results::{Runs, StudyResults};
 use crate::stats::{Summary, median_deviation};
 
-/// Median absolute deviations below the median at which a split is far below the others; asked of so many splits or more.
+/// Median absolute deviations below the median at which a split is far below the others; asked of so many splits or
+/// more.
 pub const FAR: f64 = 3.0;
 const LEAST_SPLITS: usize = 5;
 
@@ -39,8 +40,8 @@ fn standings(runs: Runs<'_>) -> Vec<Standing<'_>> {
 }
 
 impl StudyResults {
-    /// The splits of a task on which a variant is far below its other splits, with what helps to tell a hard split from a bad fit:
-    /// what its run had to expect, and how other variants stand there.
+    /// The splits of a task on which a variant is far below its other splits, with what helps to tell a hard split from
+    /// a bad fit: what its run had to expect, and how other variants stand there.
     pub fn far_below(&self, task: &str, variant: &str) -> Vec<FarBelow> {
         let of = |variant: &str| self.runs(task, variant).map(standings).unwrap_or_default();
         let mut far = of(variant);

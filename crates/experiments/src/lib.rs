@@ -1,8 +1,8 @@
 //! Experiments: designs of tasks × variants × splits, resumable runs, learning-rate searches, and records of it all.
 //!
-//! A [`Study`] says what is compared on which [`Task`]s; [`Execute::execute`] runs what a [`Log`] does not have yet and adds a
-//! [`record::Line`] for each run. The paper's protocol is [`Variant::paper`] on [`Task::paper`]. [`Results`] puts records in
-//! order, [`stats`] judges them, and [`present`] shows them to people.
+//! A [`Study`] says what is compared on which [`Task`]s; [`Execute::execute`] runs what a [`Log`] does not have yet and
+//! adds a [`record::Line`] for each run. The paper's protocol is [`Variant::paper`] on [`Task::paper`]. [`Results`]
+//! puts records in order, [`stats`] compares them, and [`present`] shows them to people.
 
 pub mod automatic;
 mod circumstances;

@@ -42,8 +42,8 @@ fn place(line: &Line) -> (u8, Key) {
 }
 
 impl Log {
-    /// Opens a file or makes it. What is in it counts as done; a last line without an end, which a killed process leaves, is cut
-    /// off.
+    /// Opens a file or makes it. What is in it counts as done; a last line without an end, which a killed process
+    /// leaves, is cut off.
     ///
     /// # Errors
     /// [`Error::File`], [`Error::NotARecord`].

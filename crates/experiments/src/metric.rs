@@ -42,8 +42,8 @@ impl Metric {
         }
     }
 
-    /// Whether larger values are better; none where neither direction is: coverage has a place to be at, and time is the price
-    /// of the others.
+    /// Whether larger values are better; none where neither direction is: coverage has a place to be at, and time is
+    /// the price of the others.
     pub fn larger_is_better(self) -> Option<bool> {
         match self {
             Self::Rmse => Some(false),

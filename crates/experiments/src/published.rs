@@ -45,8 +45,8 @@ pub struct Figure {
 const COLUMNS: [&str; 7] = ["task", "variant", "rmse", "mean_log_density", "seconds", "source", "splits"];
 
 impl Published {
-    /// Reads a table with the columns `task`, `variant`, `rmse` and `mean_log_density` and, if wanted, `seconds`, `source` and
-    /// `splits`, in any order; figures may be missing.
+    /// Reads a table with the columns `task`, `variant`, `rmse` and `mean_log_density` and, if wanted, `seconds`,
+    /// `source` and `splits`, in any order; figures may be missing.
     ///
     /// # Errors
     /// [`Error::Data`] for what is no table, [`Error::NotPublished`] with the line for what is no such table.

@@ -45,8 +45,8 @@ pub struct Key {
     pub split: usize,
 }
 
-/// A model, trained and scored. All but the circumstances and the time is the same to the last bit when it is run again with the
-/// same instruction set.
+/// A model, trained and scored. All but the circumstances and the time is the same to the last bit when it is run again
+/// with the same instruction set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// What it is.
@@ -76,7 +76,7 @@ pub struct Automatic {
     pub effort: f64,
     /// Seed of everything random.
     pub seed: u64,
-    /// How the answer did on the rows that models were judged by, in cross-validation on the training part.
+    /// How the answer did on the rows that models were validated on, in cross-validation on the training part.
     #[serde(rename = "judged")]
     pub expected: Option<ExpectedDensity>,
     /// Everything that was tried, with weights; nothing for a design alone.
@@ -137,7 +137,7 @@ pub struct Search {
     pub settings: SearchSettings,
     /// Rows that were learnt from in each run of a trial.
     pub rows: usize,
-    /// Rows that trials were judged by, over all runs of a trial.
+    /// Rows that trials were validated on, over all runs of a trial.
     pub held_out: usize,
     /// What was tried, in order.
     pub trials: Vec<Trial>,
@@ -160,16 +160,16 @@ pub struct SearchSettings {
     pub bounds: (f64, f64),
     /// Number of trials.
     pub trials: usize,
-    /// Share of the training rows that one run of a trial is judged by.
+    /// Share of the training rows that one run of a trial is validated on.
     pub held_out: f64,
-    /// Runs of a trial, each judged by other rows and with another seed; their mean counts.
+    /// Runs of a trial, each validated on other rows and with another seed; their mean counts.
     #[serde(default = "once")]
     pub repeats: usize,
     /// Seed of the choice of these rows.
     pub seed: u64,
 }
 
-/// Searches of earlier records judged a trial by one run.
+/// Searches of earlier records validated a trial by one run.
 fn once() -> usize {
     1
 }
@@ -213,10 +213,11 @@ pub struct FarBelow {
     pub median: f64,
     /// How many median absolute deviations it is below that.
     pub deviations: f64,
-    /// How many standard errors it is below what the rows that it was judged by in training led to expect, if there were any:
-    /// of a bad fit one would not expect much, so that a large number says that the test rows are unlike those of training, or
-    /// that the model claims too much.
+    /// How many standard errors it is below what the rows that it was validated on in training led to expect, if there
+    /// were any: of a bad fit one would not expect much, so that a large number says that the test rows are unlike
+    /// those of training, or that the model claims too much.
     pub standard_errors: Option<f64>,
-    /// How many deviations other variants are below their medians on the same split: a hard split is hard for them as well.
+    /// How many deviations other variants are below their medians on the same split: a hard split is hard for them as
+    /// well.
     pub others: Vec<(String, f64)>,
 }

@@ -277,8 +277,9 @@ impl<'a> Column<'a> {
         Paired::of(&pairs, ours.test_to_train()?)
     }
 
-    /// Who is ahead on a task. A failed run has no score, and leaving it out would favour the column that it belongs to: of two
-    /// columns the one with the larger share of failed runs loses; if the shares are equal, the other runs decide.
+    /// Who is ahead on a task. A failed run has no score, and leaving it out would favour the column that it belongs
+    /// to: of two columns the one with the larger share of failed runs loses; if the shares are equal, the other runs
+    /// decide.
     pub fn verdict(&self, other: &Column<'_>, task: &str, metric: Metric) -> Option<Verdict> {
         let (ours, theirs) = (self.runs(task)?, other.runs(task)?);
         match ours.compare_failures(&theirs) {
@@ -358,8 +359,8 @@ impl Run {
     }
 }
 
-/// Ranks of columns by their means on a task, 1 for the best; a column with a larger share of failed runs stands behind those with
-/// a smaller one, equal means share their ranks. None unless every column has a mean.
+/// Ranks of columns by their means on a task, 1 for the best; a column with a larger share of failed runs stands behind
+/// those with a smaller one, equal means share their ranks. None unless every column has a mean.
 pub fn ranks<'a>(columns: &[Column<'a>], task: &str, metric: Metric) -> Option<Vec<f64>> {
     let larger = metric.larger_is_better()?;
     let standing = |column: &Column<'a>| {

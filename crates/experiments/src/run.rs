@@ -5,7 +5,7 @@ use crate::record::{Course, RunResult};
 use crate::task::Parts;
 use deepgp::infer::Event;
 use deepgp::train::{Progress, Termination};
-use deepgp_task::{Config, LinearModel, Prepared, ScoreTally, Scores, baselines};
+use deepgp_task::{Config, LinearModel, ScoreTally, Scores, StandardisedData, baselines};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ const COURSE_POINTS: usize = 10;
 /// What data or configuration are refused for.
 pub fn run(parts: &Parts, config: &Config, stop: &AtomicBool) -> Result<Option<(RunResult, f64)>> {
     let (x, y) = &parts.train;
-    let data = Prepared::new(x.clone(), y.clone())?;
+    let data = StandardisedData::new(x.clone(), y.clone())?;
     let mut trainer = data.trainer(config)?;
     let (mut course, every) = (Course::default(), config.train.iterations.div_ceil(COURSE_POINTS).max(1));
     let started = Instant::now();
@@ -61,7 +61,7 @@ pub fn run(parts: &Parts, config: &Config, stop: &AtomicBool) -> Result<Option<(
 }
 
 /// Scores of a constant and of a linear model on the same rows, where they are finite.
-pub(crate) fn baseline_scores(data: &Prepared, parts: &Parts) -> Result<Vec<(String, Scores)>> {
+pub(crate) fn baseline_scores(data: &StandardisedData, parts: &Parts) -> Result<Vec<(String, Scores)>> {
     let (linear, (x, y)) = (LinearModel::fit(data)?, &parts.test);
     let mut all = Vec::new();
     for (name, predictive) in baselines(data.task(), data.inputs(), data.targets(), linear.as_ref(), x)? {

@@ -1,4 +1,5 @@
-//! Bayesian optimisation of one number: a Gaussian process over what was tried, and the improvement it expects elsewhere.
+//! Bayesian optimisation of one number: a Gaussian process over what was tried, and the improvement it expects
+//! elsewhere.
 //!
 //! ```text
 //! EI(x) = E[max(b − f(x), 0)] = (b − m) Φ(z) + s φ(z),   z = (b − m)/s,   f(x) ~ N(m, s²)
@@ -21,8 +22,8 @@ const GRID: usize = 201;
 /// Nothing is tried this close to what was tried: the same again would say nothing new.
 const LEAST_DISTANCE: f64 = 0.02;
 
-/// A Gaussian process over points (x, value) in [0, 1] × ℝ: this library's own, with every point an inducing input, which makes
-/// it the exact GP.
+/// A Gaussian process over points (x, value) in [0, 1] × ℝ: this library's own, with every point an inducing input,
+/// which makes it the exact GP.
 #[derive(Debug)]
 pub struct Surrogate {
     model: Model,
@@ -106,7 +107,8 @@ mod tests {
 
     #[test]
     fn the_minimum_of_a_bowl_is_found() -> Result<()> {
-        let value = |x: f64| (x - 0.62).powi(2);
+        // As far from all points of the design as can be.
+        let value = |x: f64| (x - 0.5).powi(2);
         let mut tried: Vec<(f64, f64)> = [0.125, 0.375, 0.625, 0.875].map(|x| (x, value(x))).into();
         for _ in 0..4 {
             let (x, gain) = Surrogate::fit(&tried)?.most_promising()?;
@@ -115,7 +117,7 @@ mod tests {
             tried.push((x, value(x)));
         }
         let best = tried.iter().fold((0.0, f64::INFINITY), |a, &b| if b.1 < a.1 { b } else { a });
-        assert!((best.0 - 0.62).abs() < 0.04, "{tried:?}");
+        assert!((best.0 - 0.5).abs() < 0.03, "{tried:?}");
         Ok(())
     }
 
@@ -125,7 +127,7 @@ mod tests {
         let surrogate = Surrogate::fit(&tried)?;
         for (mean, (x, value)) in surrogate.predict(&[0.0, 2.0 / 7.0, 1.0])?.iter().zip([tried[0], tried[2], tried[7]])
         {
-            assert!((mean.0 - value).abs() < 0.1, "at {x}: {mean:?} is not {value}");
+            assert!((mean.0 - value).abs() < 0.02, "at {x}: {mean:?} is not {value}");
         }
         Ok(())
     }

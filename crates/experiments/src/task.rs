@@ -76,8 +76,8 @@ fn is_path(text: &str) -> bool {
 impl FromStr for Task {
     type Err = Error;
 
-    /// A task of the paper by its name, a data set by its name (its first target), `SET:K` for target K from 1, or the path of
-    /// a table of numbers whose last column is the target.
+    /// A task of the paper by its name, a data set by its name (its first target), `SET:K` for target K from 1, or the
+    /// path of a table of numbers whose last column is the target.
     fn from_str(text: &str) -> Result<Self> {
         if let Some(&(name, dataset, target)) = PAPER.iter().find(|(name, ..)| *name == text) {
             return Ok(Self { name: name.into(), dataset: dataset.into(), target });
@@ -125,12 +125,12 @@ pub struct TaskData {
     pub splits: Vec<Vec<usize>>,
 }
 
-/// Rows to learn from and rows to be judged by.
+/// Rows to learn from and rows to validate on.
 #[derive(Debug, Clone)]
 pub struct Parts {
     /// Inputs and targets to learn from.
     pub train: (Mat, Mat),
-    /// Inputs and targets to be judged by.
+    /// Inputs and targets to validate on.
     pub test: (Mat, Mat),
 }
 

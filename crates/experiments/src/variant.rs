@@ -82,8 +82,8 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// The paper's protocol: EQ kernel with a lengthscale per input, 50 inducing inputs a layer, SEP (α = 1), Adam with a
-    /// constant learning rate, minibatches of 50, 4000 iterations.
+    /// The paper's protocol: EQ kernel with a lengthscale per input, 50 inducing inputs a layer, SEP (α = 1), Adam with
+    /// a constant learning rate, minibatches of 50, 4000 iterations.
     pub fn paper(network: Network) -> Self {
         let mut base = Config::default();
         base.architecture.n_inducing = 50;

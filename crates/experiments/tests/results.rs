@@ -1,4 +1,4 @@
-//! Made-up records, judged and shown.
+//! Made-up records, compared and shown.
 
 mod common;
 
@@ -146,16 +146,16 @@ fn splits_far_below_the_others_are_named() {
 fn the_automatic_mode_says_which_splits_are_far_below() {
     let folder = std::env::temp_dir().join(format!("deepgp-far-{}", std::process::id()));
     let path = folder.join("r.jsonl");
-    let judged = ExpectedDensity { rows: 90, mean_log_density: -2.05, std: 0.6 };
-    let finished = |variant: &str, split: usize, density: f64, judged: Option<ExpectedDensity>| {
+    let expected = ExpectedDensity { rows: 90, mean_log_density: -2.05, std: 0.6 };
+    let finished = |variant: &str, split: usize, density: f64, expected: Option<ExpectedDensity>| {
         let mut run = run("auto", "t", &common::variant("gp", 50, None), split, Some((3.0, density)));
         run.key.variant = variant.into();
-        run.automatic = Some(Automatic { effort: 1.0, seed: 0, expected: judged, tried: Vec::new() });
+        run.automatic = Some(Automatic { effort: 1.0, seed: 0, expected, tried: Vec::new() });
         Line::Run(run)
     };
     let log = Log::open(&path).expect("a folder of our own");
     for (split, density) in [-2.0, -2.1, -1.9, -2.1, -1.9, -2.35, -1.65].into_iter().enumerate() {
-        log.append(&finished("[auto]", split, density, Some(judged))).expect("a line");
+        log.append(&finished("[auto]", split, density, Some(expected))).expect("a line");
         // Split 5 is two deviations below for the exact GP; the last split's other exact GP is not there yet.
         log.append(&finished("[exact GP]", split, 2.0 * density + if split == 5 { 0.3 } else { 0.0 }, None))
             .expect("a line");
@@ -193,7 +193,8 @@ fn the_automatic_mode_says_which_splits_are_far_below() {
     let [Line::FarBelow(far)] = told.as_slice() else { panic!("{told:#?}") };
     assert_eq!(far.key, common::key("auto", "t", "[auto]", 5));
     assert_eq!((far.mean_log_density, far.median), (-2.35, -2.0));
-    // 0.35/0.1 deviations; 0.3/(0.6 √(1/10 + 1/90)) = 0.3/0.2 standard errors; the exact GP at −4.4 around −4, with 0.2.
+    // 0.35/0.1 deviations; 0.3/(0.6 √(1/10 + 1/90)) = 0.3/0.2 standard errors; the exact GP at −4.4 around −4, with
+    // 0.2.
     let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
     assert!(close(far.deviations, 3.5) && far.standard_errors.is_some_and(|errors| close(errors, 1.5)), "{far:#?}");
     let others = |name: &str| far.others.iter().find(|(variant, _)| variant == name).map(|(_, deviations)| *deviations);

@@ -79,7 +79,7 @@ pub enum Remark {
         /// How many.
         count: usize,
     },
-    /// The held-out rows are less likely than those that a search judged the model by.
+    /// The held-out rows are less likely than those that a search validated the model on.
     HeldOutUnexpected {
         /// What was expected.
         expected: ExpectedDensity,

@@ -29,7 +29,7 @@ pub(crate) fn start(
     flag: &AtomicBool,
     on_event: OnEvent<'_>,
 ) -> Result<Trained> {
-    let (rows, features) = (data.n_train(), data.prepared.x().cols());
+    let (rows, features) = (data.n_train(), data.standardised.x().cols());
     on_event(Event::Started { is_search: true, rows, features, held_out: data.held_out.len() });
     go_on(plan, settings, data, (Memory::default(), 0.0), flag, on_event)
 }
@@ -47,7 +47,7 @@ pub(crate) fn go_on(
     on_event: OnEvent<'_>,
 ) -> Result<Trained> {
     // Before anything is written: what was found out with other data must not be lost.
-    memory.bind(&data.prepared, settings).map_err(|source| Error::OtherTable {
+    memory.bind(&data.standardised, settings).map_err(|source| Error::OtherTable {
         table: data.table.clone(),
         began: "search",
         source,
@@ -65,7 +65,7 @@ pub(crate) fn go_on(
     };
     // To find out now, and not in an hour, that the folder cannot be written to.
     store(on_event)?;
-    let found = search(&data.prepared, settings, &memory, &stop, &mut |tried| {
+    let found = search(&data.standardised, settings, &memory, &stop, &mut |tried| {
         on_event(Event::Tried(tried));
         // A disk that is full for a moment does not end a long search.
         if let Err(error) = store(on_event) {

@@ -5,7 +5,7 @@ use crate::held_out::Rows;
 use crate::plan::Plan;
 use deepgp::init::distinct_rows;
 use deepgp_data::{Notice, Reader, Schema, Source, Targets};
-use deepgp_task::{LinearModel, Prepared, Preprocessing, Range, WarpKind};
+use deepgp_task::{LinearModel, Preprocessing, Range, StandardisedData, WarpKind};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -50,7 +50,7 @@ pub(crate) struct TrainingData {
     /// What the table is called.
     pub table: PathBuf,
     /// Training rows, standardised.
-    pub prepared: Prepared,
+    pub standardised: StandardisedData,
     /// From a table to these, and back.
     pub preprocessing: Preprocessing,
     /// A linear model of the training rows, to compare with; a singular table has none.
@@ -64,7 +64,7 @@ pub(crate) struct TrainingData {
 }
 
 impl TrainingData {
-    /// Reads the table by its schema and prepares the rows.
+    /// Reads the table by its schema and standardises the rows.
     ///
     /// # Errors
     /// What is wrong with the table.
@@ -72,44 +72,44 @@ impl TrainingData {
         let (rows, held_out) = split(plan, source, &schema)?;
         let notices = peculiarities(&rows, schema.targets());
         let ranges = Range::of_columns(&rows.x);
-        let prepared = Prepared::new(rows.x, rows.y).map_err(|e| numbers(source, e))?;
-        let (inputs, targets) = (prepared.inputs().clone(), prepared.targets().clone());
-        let preprocessing = Preprocessing { task: prepared.task(), schema, inputs, ranges, targets };
-        Self::of(plan, source, prepared, preprocessing, held_out, notices)
+        let standardised = StandardisedData::new(rows.x, rows.y).map_err(|e| numbers(source, e))?;
+        let (inputs, targets) = (standardised.inputs().clone(), standardised.targets().clone());
+        let preprocessing = Preprocessing { task: standardised.task(), schema, inputs, ranges, targets };
+        Self::of(plan, source, standardised, preprocessing, held_out, notices)
     }
 
-    /// The data of an interrupted run, prepared as they were.
+    /// The data of an interrupted run, standardised as before.
     ///
     /// # Errors
     /// What is wrong with the table.
     pub fn read_again(plan: &Plan, source: &Source, preprocessing: Preprocessing) -> Result<Self> {
         let (rows, held_out) = split(plan, source, &preprocessing.schema)?;
         let (inputs, targets) = (preprocessing.inputs.clone(), preprocessing.targets.clone());
-        let prepared =
-            Prepared::with(preprocessing.task, inputs, targets, rows.x, rows.y).map_err(|e| numbers(source, e))?;
-        Self::of(plan, source, prepared, preprocessing, held_out, Vec::new())
+        let standardised = StandardisedData::with(preprocessing.task, inputs, targets, rows.x, rows.y)
+            .map_err(|e| numbers(source, e))?;
+        Self::of(plan, source, standardised, preprocessing, held_out, Vec::new())
     }
 
     fn of(
         plan: &Plan,
         source: &Source,
-        plain: Prepared,
+        plain: StandardisedData,
         preprocessing: Preprocessing,
         held_out: Rows,
         notices: Vec<Notice>,
     ) -> Result<Self> {
         let linear = LinearModel::fit(&plain).unwrap_or(None);
-        let prepared = match plan.transform().map(WarpKind::from) {
+        let standardised = match plan.transform().map(WarpKind::from) {
             None => plain,
             Some(kind) => plain.warped(kind).map_err(|e| numbers(source, e))?.ok_or(Error::Transform { kind })?,
         };
         let (table, scored_in_training) = (source.label().to_owned(), held_out.thinned());
-        Ok(Self { table, prepared, preprocessing, linear, held_out, scored_in_training, notices })
+        Ok(Self { table, standardised, preprocessing, linear, held_out, scored_in_training, notices })
     }
 
     /// Training rows.
     pub fn n_train(&self) -> usize {
-        self.prepared.x().rows()
+        self.standardised.x().rows()
     }
 }
 

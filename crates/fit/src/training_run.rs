@@ -26,7 +26,7 @@ const ROWS_TO_CHOOSE: usize = 50;
 /// What the data or the configuration are refused for; a checkpoint that cannot be written at the start.
 pub(crate) fn train(plan: &Plan, data: &TrainingData, flag: &AtomicBool, on_event: OnEvent<'_>) -> Result<Trained> {
     let config = plan.config(data.n_train());
-    let trainer = data.prepared.trainer(&config)?;
+    let trainer = data.standardised.trainer(&config)?;
     let record = Record::new(config, data.n_train());
     let mut run = Run::new(plan, data, flag, on_event, record, None);
     // To find out now, and not in an hour, that the folder cannot be written to.
@@ -47,11 +47,10 @@ pub(crate) fn resume(
     on_event: OnEvent<'_>,
 ) -> Result<Trained> {
     let Checkpoint { snapshot, best, record, .. } = stored;
-    let trainer = data.prepared.resume(snapshot.with_threads(plan.threads())).map_err(|source| Error::OtherTable {
-        table: data.table.clone(),
-        began: "run",
-        source,
-    })?;
+    let trainer = data
+        .standardised
+        .resume(snapshot.with_threads(plan.threads()))
+        .map_err(|source| Error::OtherTable { table: data.table.clone(), began: "run", source })?;
     Run::new(plan, data, flag, on_event, record, best).finish(trainer)
 }
 
@@ -102,7 +101,7 @@ impl<'a> Run<'a> {
     }
 
     fn started(&mut self) {
-        let (rows, features) = (self.data.n_train(), self.data.prepared.x().cols());
+        let (rows, features) = (self.data.n_train(), self.data.standardised.x().cols());
         (self.on_event)(Event::Started { is_search: false, rows, features, held_out: self.data.held_out.len() });
     }
 
@@ -126,7 +125,7 @@ impl<'a> Run<'a> {
             (Termination::Stopped, _) => Ending::Interrupted,
         };
         let fitted = best.map_or(last, |best| best.fitted);
-        Ok(Trained { members: vec![self.data.prepared.member(1.0, fitted)], record, ending })
+        Ok(Trained { members: vec![self.data.standardised.member(1.0, fitted)], record, ending })
     }
 
     /// Scores a network on held-out rows and keeps it if it is the best.
@@ -148,7 +147,7 @@ impl<'a> Run<'a> {
 
     fn held_out_scores(&self, fitted: Fitted) -> deepgp::Result<(f64, f64)> {
         let rows = &self.data.scored_in_training;
-        let scores = self.data.prepared.model(fitted)?.score(&rows.x, &rows.y)?;
+        let scores = self.data.standardised.model(fitted)?.score(&rows.x, &rows.y)?;
         Ok((scores.rmse, scores.mean_log_density))
     }
 

@@ -198,7 +198,7 @@ fn checkpoints_of_version_0_1_go_on() {
             Some(steps) => assert_eq!(record.steps, steps),
             None => assert!(record.tried.len() >= 8, "{:#?}", record.tried),
         }
-        // Prices have a deviation of 63.
-        assert!(record.held_out.as_ref().is_some_and(|scores| scores.rmse < 25.0), "{name}: {:?}", record.held_out);
+        // Prices have a deviation of 63; by their area alone they are known to 22, and all columns leave noise of 0.7.
+        assert!(record.held_out.as_ref().is_some_and(|scores| scores.rmse < 5.0), "{name}: {:?}", record.held_out);
     }
 }

@@ -13,8 +13,8 @@ const ENDING: &str = ".tmp";
 /// Writes a file so that a crash, a kill or a full disk leaves what was there before.
 ///
 /// `write` fills a temporary file in the same folder, which is flushed to disk, renamed to `path`, and the folder
-/// flushed. A link is followed, and the file it leads to is replaced. The permissions of an old file are kept. What is not a
-/// regular file (a pipe, /dev/stdout) is written to as it is.
+/// flushed. A link is followed, and the file it leads to is replaced. The permissions of an old file are kept. What is
+/// not a regular file (a pipe, /dev/stdout) is written to as it is.
 ///
 /// # Errors
 /// [`FileError::Io`] with path and cause. The old file is then as it was, and the temporary one is gone.
@@ -132,8 +132,8 @@ fn beginning(target: &Path) -> Option<OsString> {
     Some(name)
 }
 
-/// Removes temporary files that killed processes left beside `path`; those of living ones are locked and stay. To be called
-/// once at the start of a run. Returns how many there were.
+/// Removes temporary files that killed processes left beside `path`; those of living ones are locked and stay. To be
+/// called once at the start of a run. Returns how many there were.
 ///
 /// # Errors
 /// [`FileError::Io`] if the folder cannot be read.

@@ -13,9 +13,9 @@ use std::path::Path;
 
 /// The format that is written, and the latest that can be read.
 ///
-/// A later program reads every earlier format: a field that is added to a stored type needs a default. Older programs pass
-/// over fields that they do not know. Where that would mislead them, or where a type refuses unknown fields (the training
-/// settings do), the format is raised, and they say that the file is newer than they are.
+/// A later program reads every earlier format: a field that is added to a stored type needs a default. Older programs
+/// pass over fields that they do not know. Where that would mislead them, or where a type refuses unknown fields (the
+/// training settings do), the format is raised, and they say that the file is newer than they are.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// The first byte is not text, and the line ends show a transfer that changed them, as in PNG.
@@ -187,8 +187,8 @@ fn open(bytes: &[u8]) -> Result<Opened<'_>, FormatError> {
 /// The bytes of a file.
 ///
 /// # Errors
-/// [`FormatError::Unwritable`] for a value that the format has no form for: maps without string keys, a number that is not
-/// finite in a model, or more than 16 MiB besides arrays of float64.
+/// [`FormatError::Unwritable`] for a value that the format has no form for: maps without string keys, a number that is
+/// not finite in a model, or more than 16 MiB besides arrays of float64.
 pub fn encode<T: Serialize>(kind: Kind, body: &T) -> Result<Vec<u8>, FormatError> {
     Ok(Pieces::of(kind, body)?.join())
 }
@@ -207,8 +207,8 @@ pub fn decode<T: DeserializeOwned>(expected: Kind, bytes: &[u8]) -> Result<T, Fo
     Ok(Envelope::<T>::deserialize(Node { tree: &tree, floats: &floats })?.body)
 }
 
-/// A file with the given JSON and floats as they are: for tools and tests that change what is inside one, such as fuzzers.
-/// Bytes of `floats` beyond a multiple of eight are dropped.
+/// A file with the given JSON and floats as they are: for tools and tests that change what is inside one, such as
+/// fuzzers. Bytes of `floats` beyond a multiple of eight are dropped.
 pub fn seal(kind: Kind, json: &[u8], floats: &[u8]) -> Vec<u8> {
     Pieces::new(kind, json.to_vec(), floats[..floats.len() / 8 * 8].to_vec()).join()
 }

@@ -12,9 +12,9 @@
 //!     floats      8 F bytes
 //!     checksum    u32, CRC-32 (that of zip) of everything before it
 //! ```
-//! An array of float64 in the body is written `{"$f64": [start, count]}`. Everything else is what
-//! serde would make of it in JSON, except that a single number that is not finite is one of the strings "NaN", "inf" and "-inf".
-//! A few lines of Python read it:
+//! An array of float64 in the body is written `{"$f64": [start, count]}`. Everything else is what serde would make of
+//! it in JSON, except that a single number that is not finite is one of the strings "NaN", "inf" and "-inf". A few
+//! lines of Python read it:
 //!
 //! ```python
 //! data = open(path, "rb").read()
@@ -22,9 +22,9 @@
 //! floats = numpy.frombuffer(data, "<f8", f, 32 + h)
 //! body = json.loads(data[32:32 + h], object_hook=lambda d: floats[d["$f64"][0]:][:d["$f64"][1]] if "$f64" in d else d)["body"]
 //! ```
-//! A reader believes nothing: sizes are compared with the file's length before anything is allocated, the JSON is bounded,
-//! and no more floats are handed out than there are in the file. This crate knows no type of the other crates: what a model
-//! or a checkpoint consists of is said by `deepgp-task`.
+//! A reader believes nothing: sizes are compared with the file's length before anything is allocated, the JSON is
+//! bounded, and no more floats are handed out than there are in the file. This crate knows no type of the other crates:
+//! what a model or a checkpoint consists of is said by `deepgp-task`.
 //!
 //! ```
 //! use deepgp_io::{Kind, decode, encode};

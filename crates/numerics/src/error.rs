@@ -3,8 +3,8 @@
 /// Result of every fallible operation of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure of dense algebra or of an optimiser's settings. Whoever matches on it names every variant, so that none is lost on the way
-/// to the error of another crate.
+/// A failure of dense algebra or of an optimiser's settings. Whoever matches on it names every variant, so that none is
+/// lost on the way to the error of another crate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// An entry of a table is NaN or infinite.

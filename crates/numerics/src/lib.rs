@@ -1,9 +1,10 @@
 //! The arithmetic under deepgp: vectors, dense algebra, special functions, optimisers and a pool of threads.
 //!
-//! Nothing here knows of Gaussian processes, reads, prints or keeps state between calls. Results depend on arguments alone: not on the
-//! number of threads, nor on how a table is cut into rows.
+//! Nothing here knows of Gaussian processes, reads, prints or keeps state between calls. Results depend on arguments
+//! alone: not on the number of threads, nor on how a table is cut into rows.
 //!
-//! - [`simd`]: code written once and compiled for AVX-512, AVX2 and a portable form; [`simd::Isa`] tells which one runs.
+//! - [`simd`]: code written once and compiled for AVX-512, AVX2 and a portable form; [`simd::Isa`] tells which one
+//!   runs.
 //! - [`linalg`]: the matrix type [`Mat`], products on register tiles, Cholesky factors with recorded jitter.
 //! - [`special`]: the normal distribution and its logarithms, in the tails too.
 //! - [`optim`]: Adam, L-BFGS, searches on an interval, roots.

@@ -1,8 +1,9 @@
 //! Threads that share short jobs and stay awake between them.
 //!
-//! A training step takes a millisecond or less, and to wake a sleeping thread can take half of that. A worker therefore looks out for
-//! the next job for a while before it lies down, and the caller works along. Of as many pieces every thread gets the same ones in
-//! every job, as long as it keeps up, since what it worked on the last time is in its cache.
+//! A training step takes a millisecond or less, and to wake a sleeping thread can take half of that. A worker therefore
+//! looks out for the next job for a while before it lies down, and the caller works along. Of as many pieces every
+//! thread gets the same ones in every job, as long as it keeps up, since what it worked on the last time is in its
+//! cache.
 
 mod share;
 
@@ -187,7 +188,8 @@ impl ThreadPool {
         1 + self.workers.len()
     }
 
-    /// What every thread makes for itself, by their numbers: in memory of its own, as far as the allocator keeps threads apart.
+    /// What every thread makes for itself, by their numbers: in memory of its own, as far as the allocator keeps
+    /// threads apart.
     ///
     /// # Panics
     /// If `make` does.
@@ -202,9 +204,9 @@ impl ThreadPool {
         made.into_iter().flatten().collect()
     }
 
-    /// Does all pieces, each once; returns when all are done. A thread does those of its own share one after the other, and then
-    /// takes what others have left, from its end. `work` gets the number of the thread, below [`ThreadPool::threads`] and never in use
-    /// twice at a time, and that of the piece.
+    /// Does all pieces, each once; returns when all are done. A thread does those of its own share one after the other,
+    /// and then takes what others have left, from its end. `work` gets the number of the thread, below
+    /// [`ThreadPool::threads`] and never in use twice at a time, and that of the piece.
     ///
     /// # Panics
     /// If `work` does, on any thread, or there are 2³² pieces.
@@ -294,7 +296,8 @@ impl<A: Lend, B: Lend> Lend for (A, B) {
     }
 }
 
-/// Works on the entries of every number, shared out among a pool if there is one. `work` gets the number and the entries.
+/// Works on the entries of every number, shared out among a pool if there is one. `work` gets the number and the
+/// entries.
 ///
 /// # Panics
 /// If `work` does.

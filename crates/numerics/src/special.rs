@@ -1,4 +1,5 @@
-//! The normal distribution function, its inverse, its logarithm and derivatives, accurate in both tails; and log(1 + x).
+//! The normal distribution function, its inverse, its logarithm and derivatives, accurate in both tails; and log(1 +
+//! x).
 //!
 //! ```text
 //! φ(x) = exp(−½x²)/√(2π)      Φ(x) = ∫_{−∞}^x φ      r(x) = φ(x)/Φ(x) = d log Φ(x)/dx      r' = −r (x + r)
@@ -147,8 +148,8 @@ mod tests {
         assert!(ln_1p(f64::NAN).is_nan());
     }
 
-    /// (x, log Φ(x), r(x)) from mpmath 1.3.0 with 40 digits, rounded: log(erfc(−x/√2)/2) and φ/Φ; at −1e8 by three terms of
-    /// the asymptotic series of Mills' ratio.
+    /// (x, log Φ(x), r(x)) from mpmath 1.3.0 with 40 digits, rounded: log(erfc(−x/√2)/2) and φ/Φ; at −1e8 by three
+    /// terms of the asymptotic series of Mills' ratio.
     const REFERENCE: [(f64, f64, f64); 18] = [
         (-1e8, -5000000000000019.3396, 100000000.00000001),
         (-1e4, -50000010.12927891, 10000.000099999997),

@@ -1,8 +1,8 @@
 //! No two files of a crate import each other, but for a module and the parts that it is made of.
 //!
-//! A file is taken to import another if it names something of it by a path that begins with `crate`, `super` or `self`. Names that a module
-//! passes on (`pub use part::Name`) belong to the file that they come from. What a module takes from its own parts is no import: it consists
-//! of them. Tests inside of files are left out.
+//! A file is taken to import another if it names something of it by a path that begins with `crate`, `super` or `self`.
+//! Names that a module passes on (`pub use part::Name`) belong to the file that they come from. What a module takes
+//! from its own parts is no import: it consists of them. Tests inside of files are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

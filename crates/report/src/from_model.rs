@@ -16,7 +16,8 @@ const MAX_SLICED_TARGETS: usize = 2;
 const SLICE_POINTS: usize = 161;
 const SURFACE_CELLS: usize = 48;
 
-/// Rows to report on, in raw units, best ones that the model has not seen: `x` N × D, `y` N × P, with their columns' names.
+/// Rows to report on, in raw units, best ones that the model has not seen: `x` N × D, `y` N × P, with their columns'
+/// names.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     /// Inputs.

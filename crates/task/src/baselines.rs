@@ -7,8 +7,8 @@
 
 use crate::predictive::Predictive;
 use crate::standardise::Standardiser;
+use crate::standardised_data::StandardisedData;
 use crate::task::Task;
-use crate::training_data::Prepared;
 use deepgp::gauss::DiagGaussian;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::{Cholesky, Jitter, Mat, Op, mul};
@@ -31,11 +31,11 @@ pub struct LinearModel {
 }
 
 impl LinearModel {
-    /// Fits it to prepared data; nothing if there are more than a thousand features. Cost: O(N D (D + P)).
+    /// Fits it to standardised data; nothing if there are more than a thousand features. Cost: O(N D (D + P)).
     ///
     /// # Errors
     /// [`Error::NotPositiveDefinite`] if rounding leaves the normal equations without a solution.
-    pub fn fit(data: &Prepared) -> Result<Option<Self>> {
+    pub fn fit(data: &StandardisedData) -> Result<Option<Self>> {
         let (x, y) = (data.x(), data.y());
         let (d, p) = (x.cols(), y.cols());
         if d > MAX_FEATURES {
@@ -159,7 +159,7 @@ mod tests {
         let sign = |i: usize, bit: usize| if i >> bit & 1 == 0 { 1.0 } else { -1.0 };
         let x = Mat::from_fn(800, 3, |i, j| 5.0 + 2.0 * sign(i, j) * if j == 2 { 0.0 } else { 1.0 });
         let y = Mat::from_fn(800, 1, |i, _| 7.0 + 3.0 * x[(i, 0)] - x[(i, 1)] + 0.5 * sign(i, 3));
-        let data = Prepared::new(x, y)?;
+        let data = StandardisedData::new(x, y)?;
         let linear = LinearModel::fit(&data)?.expect("few features");
         linear.check(3, 1)?;
         let noise_std = linear.noise_var[0].sqrt() * data.targets().scale()[0];

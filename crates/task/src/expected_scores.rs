@@ -1,4 +1,4 @@
-//! What a model can be expected to show on new rows, from rows that it was judged by.
+//! What a model can be expected to show on new rows, from rows that it was validated on.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// of 44.
 const SURPRISING: f64 = 2.0;
 
-/// Log density of the rows that a model was judged by before it was trained on them, in nats per row of the targets'
+/// Log density of the rows that a model was validated on before it was trained on them, in nats per row of the targets'
 /// own units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedDensity {
@@ -30,7 +30,7 @@ impl ExpectedDensity {
     /// Standard error of the mean log density of so many new rows around what is expected of them.
     ///
     /// ```text
-    /// s √(1/n + 1/m)         n new rows, m that it was judged by
+    /// s √(1/n + 1/m)         n new rows, m that it was validated on
     /// ```
     pub fn error(&self, rows: usize) -> f64 {
         self.std * (1.0 / rows as f64 + 1.0 / self.rows as f64).sqrt()
@@ -53,14 +53,16 @@ mod tests {
 
     #[test]
     fn rows_that_fit_worse_than_expected_surprise() {
-        let judged = ExpectedDensity::of(&[-1.0, -2.0, -3.0, -2.0]).expect("four values");
-        assert_eq!((judged.rows, judged.mean_log_density), (4, -2.0));
-        assert!((judged.std - (2.0_f64 / 3.0).sqrt()).abs() < 1e-15);
+        let expected = ExpectedDensity::of(&[-1.0, -2.0, -3.0, -2.0]).expect("four values");
+        assert_eq!((expected.rows, expected.mean_log_density), (4, -2.0));
+        assert!((expected.std - (2.0_f64 / 3.0).sqrt()).abs() < 1e-15);
         // s √(1/12 + 1/4) = s/√3 = √2/3
-        assert!((judged.error(12) - 2.0_f64.sqrt() / 3.0).abs() < 1e-15);
-        assert!(judged.is_surprised(12, -2.95) && !judged.is_surprised(12, -2.93) && !judged.is_surprised(12, 5.0));
+        assert!((expected.error(12) - 2.0_f64.sqrt() / 3.0).abs() < 1e-15);
+        assert!(
+            expected.is_surprised(12, -2.95) && !expected.is_surprised(12, -2.93) && !expected.is_surprised(12, 5.0)
+        );
         // With more rows it takes less.
-        assert!(judged.is_surprised(10_000, -2.85) && !judged.is_surprised(10_000, -2.8));
+        assert!(expected.is_surprised(10_000, -2.85) && !expected.is_surprised(10_000, -2.8));
         for none in [&[][..], &[1.0], &[1.0, f64::NEG_INFINITY], &[f64::NAN, 1.0]] {
             assert_eq!(ExpectedDensity::of(none), None);
         }

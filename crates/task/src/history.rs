@@ -55,7 +55,7 @@ pub struct Tried {
     pub name: String,
     /// Training steps; 0 for an exact GP.
     pub steps: usize,
-    /// Parts of the training rows that it was judged by, one after the other.
+    /// Parts of the training rows that it was validated on, one after the other.
     pub folds: usize,
     /// Mean log density of these rows, in nats per row of the targets' own units; nothing if training failed.
     pub mean_log_density: Option<f64>,

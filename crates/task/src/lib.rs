@@ -15,9 +15,9 @@
 //! # Ok::<(), deepgp::Error>(())
 //! ```
 //! A [`Task`] says what kind of thing targets are. A model predicts a [`PredictiveLaw`] of each target of a row:
-//! moments, quantiles, probabilities, densities and draws of that law itself, whatever it is. [`Prepared`] is the same
-//! in steps, for runs that are watched, stored in a [`Checkpoint`] and resumed; a [`SavedModel`] is what a model file
-//! holds.
+//! moments, quantiles, probabilities, densities and draws of that law itself, whatever it is. [`StandardisedData`] is
+//! the same in steps, for runs that are watched, stored in a [`Checkpoint`] and resumed; a [`SavedModel`] is what a
+//! model file holds.
 
 /// The examples of the README are compiled and run with those of this crate.
 #[cfg(doctest)]
@@ -42,8 +42,8 @@ mod scores;
 mod size_limits;
 mod stacking;
 mod standardise;
+mod standardised_data;
 mod task;
-mod training_data;
 mod warp;
 
 pub use baselines::{LinearModel, baselines};
@@ -63,8 +63,8 @@ pub use predictive::Predictive;
 pub use scores::{ScoreTally, Scores};
 pub use stacking::{finite_mean, stacking_weights};
 pub use standardise::Standardiser;
+pub use standardised_data::StandardisedData;
 pub use task::Task;
-pub use training_data::Prepared;
 pub use warp::{Warp, WarpKind, warp_targets, with_log_slopes};
 
 /// What can go wrong with a model file or a checkpoint.

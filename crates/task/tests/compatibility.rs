@@ -20,8 +20,8 @@ struct Expected {
     log_density: Vec<f64>,
 }
 
-/// Instruction sets and orders of summation differ in the last bits, and K_zz, which is singular but for a jitter of 1e-6,
-/// may give them back a million times as large: 1e6 · 2.2e-16, and some room.
+/// Instruction sets and orders of summation differ in the last bits, and K_zz, which is singular but for a jitter of
+/// 1e-6, may give them back a million times as large: 1e6 · 2.2e-16, and some room.
 const ROUNDING: f64 = 1e-9;
 
 fn stored(name: &str) -> PathBuf {

@@ -7,7 +7,7 @@ use deepgp::infer::{Engine, InferenceSettings, Site};
 use deepgp::init::KernelChoice;
 use deepgp_io::{Kind, seal, unseal};
 use deepgp_task::WarpKind;
-use deepgp_task::{Best, Checkpoint, Config, FormatError, Noise, Prepared, Record, SavedModel};
+use deepgp_task::{Best, Checkpoint, Config, FormatError, Noise, Record, SavedModel, StandardisedData};
 use serde_json::{Value, json};
 
 /// Loads and, if that goes well, predicts: all that must not panic. Returns whether it loaded.
@@ -46,12 +46,12 @@ fn variety() -> Vec<SavedModel> {
 fn rich() -> SavedModel {
     let (mut x, y) = data(60);
     (0..60).for_each(|i| x[(i, 1)] = (i % 3) as f64);
-    let plain = Prepared::new(x.clone(), y).expect("data");
+    let plain = StandardisedData::new(x.clone(), y).expect("data");
     let coded = plain.indicated().expect("inputs").expect("a code");
     let both = coded.warped(WarpKind::YeoJohnson).expect("targets").expect("enough of them");
     let mut config = config(3);
     config.architecture.n_inducing = 3;
-    let member = |weight: f64, data: &Prepared| {
+    let member = |weight: f64, data: &StandardisedData| {
         let mut trainer = data.trainer(&config).expect("a trainer");
         trainer.run(&mut ());
         data.member(weight, trainer.fitted())
@@ -251,14 +251,14 @@ fn sizes_beyond_reason_are_refused_before_they_are_used() {
 #[test]
 fn checkpoints_are_no_models_and_survive_the_same() {
     let (x, y) = data(40);
-    let prepared = Prepared::new(x.clone(), y.clone()).expect("data");
+    let data = StandardisedData::new(x.clone(), y.clone()).expect("data");
     let mut config = config(4);
     config.architecture.n_inducing = 3;
-    let mut trainer = prepared.trainer(&config).expect("a trainer");
+    let mut trainer = data.trainer(&config).expect("a trainer");
     trainer.run(&mut ());
     let checkpoint = Checkpoint {
         plan: ("table.csv".to_owned(), vec![1usize, 2]),
-        preprocessing: preprocessing(&prepared, &x),
+        preprocessing: preprocessing(&data, &x),
         snapshot: trainer.snapshot(),
         best: Some(Best { step: 2, score: -1.5, fitted: trainer.fitted() }),
         record: Record::new(config, 40),
@@ -287,7 +287,7 @@ fn checkpoints_are_no_models_and_survive_the_same() {
             let mut changed = sound.clone();
             *changed.pointer_mut(place).expect("a place") = value;
             if let Ok(checkpoint) = load(&seal(Kind::Checkpoint, changed.to_string().as_bytes(), floats))
-                && let Ok(mut trainer) = prepared.resume(checkpoint.snapshot)
+                && let Ok(mut trainer) = data.resume(checkpoint.snapshot)
             {
                 // A few steps at most: the number of iterations may have become anything.
                 let last = trainer.snapshot().step().saturating_add(2);
@@ -319,15 +319,15 @@ fn seeds() {
     }
     for engine in [Engine::Sep(Site::FirstOrder), Engine::Ep, Engine::JointEnergy] {
         let (x, y) = data(4);
-        let prepared = Prepared::new(x.clone(), y.clone()).expect("data");
+        let data = StandardisedData::new(x.clone(), y.clone()).expect("data");
         let mut config = config(2);
         config.architecture.n_inducing = 2;
         config.train.inference = InferenceSettings::of(engine);
-        let mut trainer = prepared.trainer(&config).expect("a trainer");
+        let mut trainer = data.trainer(&config).expect("a trainer");
         trainer.run(&mut ());
         let checkpoint = Checkpoint {
             plan: (),
-            preprocessing: preprocessing(&prepared, &x),
+            preprocessing: preprocessing(&data, &x),
             snapshot: trainer.snapshot(),
             best: Some(Best { step: 2, score: -1.5, fitted: trainer.fitted() }),
             record: Record::new(config, 4),

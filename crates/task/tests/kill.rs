@@ -5,7 +5,7 @@ mod common;
 use common::{config, data, preprocessing, saved_from};
 use deepgp::infer::{Engine, InferenceSettings, Site};
 use deepgp::train::{Observer, Progress};
-use deepgp_task::{Checkpoint, Config, Prepared, Preprocessing, Record, SavedModel};
+use deepgp_task::{Checkpoint, Config, Preprocessing, Record, SavedModel, StandardisedData};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::ControlFlow;
@@ -63,17 +63,17 @@ fn train(folder: &Path, engine: Engine) {
     let (x, y) = data(ROWS);
     let (path, config) = (folder.join("run.checkpoint"), run_config(engine));
     deepgp_io::remove_leftovers(&path).expect("a folder");
-    let prepared = Prepared::new(x.clone(), y.clone()).expect("data");
+    let data = StandardisedData::new(x.clone(), y.clone()).expect("data");
     let mut trainer = if path.exists() {
         let checkpoint = Checkpoint::<()>::load(&path).expect("a checkpoint");
-        prepared.resume(checkpoint.snapshot).expect("a run")
+        data.resume(checkpoint.snapshot).expect("a run")
     } else {
-        prepared.trainer(&config).expect("a run")
+        data.trainer(&config).expect("a run")
     };
     let record = Record::new(config.clone(), ROWS);
-    let preprocessing = preprocessing(&prepared, &x);
+    let preprocessing = preprocessing(&data, &x);
     let outcome = trainer.run(&mut Keeper { path, preprocessing, record, last: Instant::now() });
-    let saved = saved_from(config, &prepared, &x, trainer.fitted(), &outcome);
+    let saved = saved_from(config, &data, &x, trainer.fitted(), &outcome);
     saved.save(&folder.join("model.deepgp")).expect("a model");
 }
 

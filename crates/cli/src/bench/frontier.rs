@@ -1,4 +1,5 @@
-//! `deepgp bench frontier`: accuracy against time, over inducing inputs, depth and engines (the paper's last experiment).
+//! `deepgp bench frontier`: accuracy against time, over inducing inputs, depth and engines (the paper's last
+//! experiment).
 
 use super::options::Frontier;
 use super::study::{run, tasks_or};

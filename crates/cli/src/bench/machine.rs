@@ -28,8 +28,8 @@ pub(super) fn measure_ceilings(threads: usize) -> Ceilings {
     Ceilings { exp_ns: 1.0 / mean(|c| 1.0 / c.exp_ns), gemm_gflops: mean(|c| c.gemm_gflops) }
 }
 
-/// Both ceilings of one thread, each over a loop of a few milliseconds that begins when all do: medians of these are compared with
-/// medians of steps.
+/// Both ceilings of one thread, each over a loop of a few milliseconds that begins when all do: medians of these are
+/// compared with medians of steps.
 fn measure_own_ceilings(begin: &Barrier) -> Ceilings {
     const REPEATS: usize = 4000;
     let arguments: Vec<f64> = (0..1280).map(|i| -0.01 * f64::from(i)).collect();

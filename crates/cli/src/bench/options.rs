@@ -156,7 +156,8 @@ pub struct Table {
     /// Name of the study in the records
     #[arg(long = "study", value_name = "NAME", default_value = "paper")]
     pub name: String,
-    /// Networks: gp, or widths of hidden layers; separate networks by spaces: --networks gp 1 2 D,D:linear (D: number of inputs)
+    /// Networks: gp, or widths of hidden layers; separate networks by spaces: --networks gp 1 2 D,D:linear (D: number
+    /// of inputs)
     #[arg(long, value_name = "NETWORKS", num_args = 1.., default_values = ["gp", "1", "2"], help_heading = "Variants")]
     pub networks: Vec<Network>,
     /// Inducing inputs per layer

@@ -1,8 +1,9 @@
-//! Times other libraries' deep GPs beside ours: one run, by turns, on the paper's boston setting. What is compared is processor time, a
-//! mean over many steps, on both sides: who else was given the processor in between is nobody's merit.
+//! Times other libraries' deep GPs beside ours: one run, by turns, on the paper's boston setting. What is compared is
+//! processor time, a mean over many steps, on both sides: who else was given the processor in between is nobody's
+//! merit.
 //!
-//! A peer is a script that trains `--model dgp2` (one hidden layer of 2 units, 50 inducing points, batch 50) on the data set
-//! `boston` and prints one JSON line with `cpu_ms_per_iter` and, for 10,000 rows, `predict_10k_cpu_s`.
+//! A peer is a script that trains `--model dgp2` (one hidden layer of 2 units, 50 inducing points, batch 50) on the
+//! data set `boston` and prints one JSON line with `cpu_ms_per_iter` and, for 10,000 rows, `predict_10k_cpu_s`.
 
 use super::machine::{cpu_seconds, median};
 use super::sizes::{Sizes, prediction_rate, run_for};
@@ -17,8 +18,8 @@ use std::time::Instant;
 
 /// Our own setting: boston's shape and number of training rows.
 const BOSTON: Sizes<'static> = Sizes { rows: 455, inputs: 13, hidden: &[2], inducing: 50, batch: 50, threads: 1 };
-/// Times that a peer is measured, each between two measurements of ours: so many that half of them find a shared machine in the same mood
-/// for both.
+/// Times that a peer is measured, each between two measurements of ours: so many that half of them find a shared
+/// machine in the same mood for both.
 const TURNS: usize = 5;
 
 /// What a peer's script prints, as far as it is read.
@@ -29,8 +30,8 @@ struct Printed {
     predict_10k_cpu_s: Option<f64>,
 }
 
-/// One line of the result: medians over the turns. `times_faster` is that of each turn's own ratio, since a shared machine may change
-/// from turn to turn.
+/// One line of the result: medians over the turns. `times_faster` is that of each turn's own ratio, since a shared
+/// machine may change from turn to turn.
 #[derive(Debug, Serialize)]
 struct Record {
     peer: String,
@@ -105,8 +106,8 @@ fn run(script: &str, python: &str, steps: usize) -> Result<Printed> {
     serde_json::from_str(line).with_context(|| format!("{script} printed something else than expected"))
 }
 
-/// Seconds of processor time a step over one run of so many seconds, which is how scripts of peers time theirs, and rows predicted per
-/// second; both on one thread.
+/// Seconds of processor time a step over one run of so many seconds, which is how scripts of peers time theirs, and
+/// rows predicted per second; both on one thread.
 fn time_as_peers(sizes: Sizes<'_>, seconds: f64) -> Result<(f64, f64)> {
     let (x, y) = sizes.data();
     let mut trainer = sizes.trainer(&x, &y)?;

@@ -53,8 +53,8 @@ pub struct ReportOptions {
     /// Fill in this Markdown template
     #[arg(long, value_name = "FILE", conflicts_with = "against")]
     pub template: Option<PathBuf>,
-    /// A table of published figures to show beside ours: columns task, variant, rmse, mean_log_density and, if wanted, seconds,
-    /// source and splits; may be given several times
+    /// A table of published figures to show beside ours: columns task, variant, rmse, mean_log_density and, if wanted,
+    /// seconds, source and splits; may be given several times
     #[arg(long, value_name = "FILE")]
     pub published: Vec<PathBuf>,
     /// The variant that others are compared with [default: the first GP of each study]

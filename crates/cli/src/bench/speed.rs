@@ -113,11 +113,13 @@ fn count_steps(args: &Speed, networks: &[Vec<usize>], steps: usize) -> Result<()
     Ok(())
 }
 
-/// Least seconds that steps are timed for between two measurements of the ceilings, for which a second thread has nothing to do: so long
-/// that it does not matter that it has to be woken, nor that a run ends by making sure that what it leaves can predict.
+/// Least seconds that steps are timed for between two measurements of the ceilings, for which a second thread has
+/// nothing to do: so long that it does not matter that it has to be woken, nor that a run ends by making sure that what
+/// it leaves can predict.
 const CHUNK: f64 = 0.1;
 
-/// A run that is timed, and the seconds that a step took at each of its turns and would have taken at the ceilings of that turn.
+/// A run that is timed, and the seconds that a step took at each of its turns and would have taken at the ceilings of
+/// that turn.
 struct Timed<'a> {
     sizes: Sizes<'a>,
     x: &'a Mat,
@@ -145,8 +147,8 @@ impl<'a> Timed<'a> {
     }
 }
 
-/// Times steps and predictions of some sizes by turns, for so many seconds each, and the ceilings with them, so that all see the same
-/// machine; medians of each.
+/// Times steps and predictions of some sizes by turns, for so many seconds each, and the ceilings with them, so that
+/// all see the same machine; medians of each.
 fn measure(turns: &[Sizes<'_>], args: &Speed) -> Result<Vec<Record>> {
     // Sizes with as many rows share their data.
     let rows: BTreeSet<usize> = turns.iter().map(|sizes| sizes.rows).collect();

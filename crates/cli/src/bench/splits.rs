@@ -10,7 +10,7 @@ use deepgp_fit::search::{Memory, SearchResult};
 use deepgp_fit::{Stop, search_settings};
 use deepgp_io::Kind;
 use deepgp_numerics::linalg::Mat;
-use deepgp_task::{Config, Model, Prepared, Scores, Tried};
+use deepgp_task::{Config, Model, Scores, StandardisedData, Tried};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -76,7 +76,7 @@ struct Line {
 /// A model of a split's training rows, and what there is to say of its training.
 fn train_on(args: &Splits, split: usize, x: Mat, y: Mat, config: &Config) -> Result<(Model, Value)> {
     if args.auto {
-        let data = Prepared::new(x, y)?;
+        let data = StandardisedData::new(x, y)?;
         let found = search(args, split, &data)?;
         let members: Vec<(f64, &str)> =
             found.tried.iter().filter(|t| t.weight > 0.0).map(|t| (t.weight, t.name.as_str())).collect();
@@ -92,7 +92,7 @@ fn train_on(args: &Splits, split: usize, x: Mat, y: Mat, config: &Config) -> Res
 }
 
 /// The search on a split's training rows, which goes on from what the memory's folder has of it.
-fn search(args: &Splits, split: usize, data: &Prepared) -> Result<SearchResult> {
+fn search(args: &Splits, split: usize, data: &StandardisedData) -> Result<SearchResult> {
     let settings = search_settings(&args.model, None, args.effort).map_err(usage_of)?;
     let file = args.memory.as_ref().map(|folder| folder.join(format!("split-{split}.search")));
     let memory: Memory = match &file {

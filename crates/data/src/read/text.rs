@@ -31,7 +31,8 @@ pub(super) struct TextReader {
 }
 
 impl TextReader {
-    /// Finds out how the text is delimited and reads the first record: the reader, names, and whether the file has them.
+    /// Finds out how the text is delimited and reads the first record: the reader, names, and whether the file has
+    /// them.
     pub fn open(source: &Source, content: Content, options: &ReadOptions) -> Result<(Self, Vec<String>, bool)> {
         let sample = content.head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content.head);
         let skipped = content.head.len() - sample.len();
@@ -103,7 +104,8 @@ impl TextReader {
         Ok(Some(Chunk::delimited(text, ends, lines, self.decimal)))
     }
 
-    /// Reads one record behind those in `fields` and tells the line on which it begins. Lines of blanks are passed over.
+    /// Reads one record behind those in `fields` and tells the line on which it begins. Lines of blanks are passed
+    /// over.
     fn next_record(&mut self, fields: &mut Fields) -> Result<Option<u64>> {
         let mut line = None;
         loop {

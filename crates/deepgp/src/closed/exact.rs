@@ -7,7 +7,8 @@
 //! log p(y) = −½ yᵀa − ½ log|C| − ½N log 2π,     C = K + σ²I,  a = C⁻¹y
 //! ∂ log p/∂K = ½ (a aᵀ − C⁻¹),   ∂ log p/∂σ² = ½ tr(a aᵀ − C⁻¹)          summed over outputs, each with its own σ²
 //! ```
-//! Cost: O(N³) per evaluation and output, O(N²) memory. Reference: Rasmussen, Williams (2006), chapter 2 and section 5.4.1.
+//! Cost: O(N³) per evaluation and output, O(N²) memory. Reference: Rasmussen, Williams (2006), chapter 2 and section
+//! 5.4.1.
 
 use super::{ClosedFit, all_but, maximise, parts};
 use crate::error::Result;
@@ -23,9 +24,9 @@ use deepgp_numerics::special::LN_2PI;
 /// Maximises the evidence from the hyperparameters of a network with one layer, whose inducing inputs are not used.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for more than one layer, [`Error::Parameter`](crate::Error::Parameter) for another
-/// likelihood than Gaussian or data that do not fit; [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if the
-/// evidence cannot be evaluated at the start.
+/// [`Error::Shape`](crate::Error::Shape) for more than one layer, [`Error::Parameter`](crate::Error::Parameter) for
+/// another likelihood than Gaussian or data that do not fit;
+/// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if the evidence cannot be evaluated at the start.
 pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, max_evaluations: usize) -> Result<ClosedFit> {
     let mut gp = at_rows(start, x)?;
     gp.check_data(x, y)?;
@@ -60,8 +61,8 @@ pub struct Scratch {
 /// log p(y) of a network with Z = X, and its gradient with respect to the unconstrained coordinates.
 ///
 /// # Errors
-/// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if C cannot be factored, and as [`fit`] for another network than a GP with
-/// Gaussian noise.
+/// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if C cannot be factored, and as [`fit`] for
+/// another network than a GP with Gaussian noise.
 pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, scratch: &mut Scratch) -> Result<(f64, Vec<f64>)> {
     let (layer, noise) = parts(gp)?;
     let n = x.rows();
@@ -93,7 +94,8 @@ pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, scratch: &mut Scratch) -> Res
 /// The exact posterior at given hyperparameters, Z = X.
 ///
 /// # Errors
-/// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if K cannot be factored with the jitter of the default settings.
+/// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if K cannot be factored with the jitter of the
+/// default settings.
 fn posterior(gp: DeepGp, y: &Mat) -> Result<Fitted> {
     let (layer, noise) = parts(&gp)?;
     let inference = InferenceSettings::default();
@@ -228,8 +230,11 @@ mod tests {
         let rows: Vec<usize> = (0..20).chain(0..20).collect();
         let (x, y) = (x.select_rows(&rows), y.select_rows(&rows));
         let predicted = Predictor::new(fit(&start(&x), &x, &y, 30)?.fitted)?.predict(&x)?;
-        assert!(predicted.y.mean.as_slice().iter().zip(y.as_slice()).all(|(m, y)| (m - y).abs() < 1.0));
-        assert!(predicted.y.var.as_slice().iter().all(|v| *v > 0.0 && v.is_finite()));
+        // Targets have a deviation of about 1, and are the same wherever rows are.
+        let squares = predicted.y.mean.as_slice().iter().zip(y.as_slice()).map(|(m, y)| (m - y).powi(2));
+        let rms = (squares.sum::<f64>() / 80.0).sqrt();
+        assert!(rms < 0.2, "{rms}");
+        assert!(predicted.y.var.as_slice().iter().all(|v| *v > 0.0 && *v < 0.2), "{:?}", predicted.y.var);
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! GPs without hidden layers, in closed form: with known inputs and Gaussian noise nothing has to be iterated but the
 //! hyperparameters.
 //!
-//! Both kinds are ways to a [`Fitted`] network of one layer: prediction, storage and everything else are those of any network.
-//! [`exact`] has an inducing input on every row, [`sparse`] has few.
+//! Both kinds are ways to a [`Fitted`] network of one layer: prediction, storage and everything else are those of any
+//! network. [`exact`] has an inducing input on every row, [`sparse`] has few.
 
 pub mod exact;
 pub mod sparse;
@@ -43,8 +43,8 @@ fn parts(network: &DeepGp) -> Result<(&Layer, &Gaussian)> {
     }
 }
 
-/// Moves the free coordinates of a network for which `moves` holds to where `log_evidence` (value and gradient) is greatest.
-/// Returns the value there and the evaluations used.
+/// Moves the free coordinates of a network for which `moves` holds to where `log_evidence` (value and gradient) is
+/// greatest. Returns the value there and the evaluations used.
 fn maximise(
     gp: &mut DeepGp,
     moves: &[bool],

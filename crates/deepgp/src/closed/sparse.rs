@@ -1,4 +1,5 @@
-//! The sparse GP in closed form: the fixed point of power EP, which on known inputs and Gaussian noise every engine moves to.
+//! The sparse GP in closed form: the fixed point of power EP, which on known inputs and Gaussian noise every engine
+//! moves to.
 //!
 //! With t_n = L⁻¹k_n, L Lᵀ = K_zz + jitter, and d_n = k(x_n, x_n) − t_nᵀt_n what the inducing inputs leave open,
 //!
@@ -7,18 +8,18 @@
 //! log evidence = log N(y; 0, TᵀT + diag s) − (1 − α)/(2α) Σ_n log(1 + α d_n/σ²)
 //!   log N = −½ [ N log 2π + Σ log s_n + log|I + Λ| + Σ y_n²/s_n − ηᵀμ ]
 //! ```
-//! α → 0 is the variational bound of Titsias (2009), α = 1 FITC; with Z = X, d = 0 and all of them are the exact GP. Its gradient,
-//! with a_n = (y_n − t_nᵀμ)/s_n and c_n = 1/s_n − t_nᵀS t_n/s_n² (an entry of the inverse covariance):
+//! α → 0 is the variational bound of Titsias (2009), α = 1 FITC; with Z = X, d = 0 and all of them are the exact GP.
+//! Its gradient, with a_n = (y_n − t_nᵀμ)/s_n and c_n = 1/s_n − t_nᵀS t_n/s_n² (an entry of the inverse covariance):
 //!
 //! ```text
 //! ∂/∂d_n = ½ α (a_n² − c_n) − ½ (1 − α)/s_n
 //! ∂/∂σ²  = Σ_n ½ (a_n² − c_n) + ½ (1 − α) d_n/(s_n σ²)
 //! ∂/∂t_n = a_n μ − S t_n/s_n − 2 t_n ∂/∂d_n,    ∂/∂k_n = L⁻ᵀ ∂/∂t_n,    LᵀL̄ = −Σ_n (∂/∂t_n) t_nᵀ
 //! ```
-//! Rows are taken in blocks. What the first pass finds of them is kept for the second where N × M is small enough. Cost: about 6 N M²
-//! flops for value and gradient, or 7 where nothing is kept.
-//! Reference: Bui, Yan, Turner (2017), A unifying framework for Gaussian process pseudo-point approximations using power
-//! expectation propagation, section 3 and appendix.
+//! Rows are taken in blocks. What the first pass finds of them is kept for the second where N × M is small enough.
+//! Cost: about 6 N M² flops for value and gradient, or 7 where nothing is kept.
+//! Reference: Bui, Yan, Turner (2017), A unifying framework for Gaussian process pseudo-point approximations using
+//! power expectation propagation, section 3 and appendix.
 
 use super::{ClosedFit, all_but, maximise, parts};
 use crate::error::{Error, Result};
@@ -31,36 +32,36 @@ use crate::network::{DeepGp, Gradient};
 use deepgp_numerics::linalg::product::{Left, Part, product};
 use deepgp_numerics::linalg::transpose::mirror;
 use deepgp_numerics::linalg::{Mat, axpy, dot};
+use deepgp_numerics::pool::{ThreadPool, each, lent};
 use deepgp_numerics::special::LN_2PI;
-use rayon::prelude::*;
 
 /// Rows of a block.
 const BLOCK: usize = 512;
 /// Most numbers of k_n and t_n that are kept from the first pass to the second: 256 MiB.
 const MOST_KEPT: usize = 1 << 25;
 
-/// Maximises the evidence over hyperparameters and inducing inputs, from those of a network with one layer. Blocks of rows
-/// run on the threads of the surrounding pool; the result does not depend on their number.
+/// Maximises the evidence over hyperparameters and inducing inputs, from those of a network with one layer. `threads`
+/// share the blocks of rows; the result does not depend on their number.
 ///
 /// # Errors
 /// As [`super::exact::fit`], and [`Error::Parameter`] if `alpha` is not in [0, 1].
-pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, alpha: f64, max_evaluations: usize) -> Result<ClosedFit> {
+pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, alpha: f64, max_evaluations: usize, threads: usize) -> Result<ClosedFit> {
     check(start, x, y, alpha)?;
     let mut gp = start.clone();
     let moves = all_but(&gp, &[]);
-    let mut scratch = Scratch::for_gradients(&gp, Rows { x, y });
+    let mut scratch = Scratch::for_gradients(&gp, Rows { x, y }, threads);
     let (log_evidence, evaluations) =
         maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence_of(gp, Rows { x, y }, alpha, &mut scratch))?;
     Ok(ClosedFit { fitted: posterior_of(gp, Rows { x, y }, alpha, &mut scratch)?, log_evidence, evaluations })
 }
 
-/// The posterior at given hyperparameters and inducing inputs.
+/// The posterior at given hyperparameters and inducing inputs; threads as in [`fit`].
 ///
 /// # Errors
 /// As [`fit`].
-pub fn posterior(gp: DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<Fitted> {
+pub fn posterior(gp: DeepGp, x: &Mat, y: &Mat, alpha: f64, threads: usize) -> Result<Fitted> {
     check(&gp, x, y, alpha)?;
-    posterior_of(gp, Rows { x, y }, alpha, &mut Scratch::default())
+    posterior_of(gp, Rows { x, y }, alpha, &mut Scratch::on(threads))
 }
 
 fn check(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<()> {
@@ -89,7 +90,7 @@ fn posterior_of(gp: DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) -
 /// [`Error::NotPositiveDefinite`], and as [`fit`] for the network.
 pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<(f64, Vec<f64>)> {
     let rows = Rows { x, y };
-    log_evidence_of(gp, rows, alpha, &mut Scratch::for_gradients(gp, rows))
+    log_evidence_of(gp, rows, alpha, &mut Scratch::for_gradients(gp, rows, 1))
 }
 
 /// The data, taken a block of rows at a time.
@@ -104,11 +105,12 @@ impl Rows<'_> {
         self.x.rows().div_ceil(BLOCK)
     }
 
-    /// Works on all blocks and adds up what they give, in order. As many are worked on at a time as there are threads, each with
-    /// working memory of its own that the next ones use again: results have M × M numbers each. There is a [`Projected`] for every
-    /// block, or one for every thread.
+    /// Works on all blocks and adds up what they give, in order. As many are worked on at a time as there are threads,
+    /// each with working memory of its own that the next ones use again: results have M × M numbers each. There is a
+    /// [`Projected`] for every block, or one for every thread.
     fn sum<T: Default + Send>(
         &self,
+        mut pool: Option<&mut ThreadPool>,
         projected: &mut [Projected],
         memory: &mut Vec<T>,
         of_block: impl Fn(&mut Projected, &mut T, &Mat, &Mat) + Sync,
@@ -117,15 +119,16 @@ impl Rows<'_> {
         let rows: Vec<usize> = (0..self.x.rows()).collect();
         let blocks: Vec<&[usize]> = rows.chunks(BLOCK).collect();
         let is_kept = projected.len() == self.blocks();
-        let at_a_time = rayon::current_num_threads();
+        let at_a_time = pool.as_deref().map_or(1, ThreadPool::threads);
         memory.resize_with(at_a_time, T::default);
         for (i, some) in blocks.chunks(at_a_time).enumerate() {
-            let projected = &mut projected[if is_kept { i * at_a_time } else { 0 }..];
-            let work = |((projected, memory), rows): ((&mut Projected, &mut T), &&[usize])| {
+            let projected = &mut projected[if is_kept { i * at_a_time } else { 0 }..][..some.len()];
+            let memory = &mut memory[..some.len()];
+            each(pool.as_deref_mut(), (lent(projected), lent(memory)), |block, (projected, memory)| {
+                let rows = some[block];
                 of_block(projected, memory, &self.x.select_rows(rows), &self.y.select_rows(rows));
-            };
-            projected.par_iter_mut().zip(&mut *memory).zip(some).for_each(work);
-            memory.iter().take(some.len()).for_each(&mut add);
+            });
+            memory.iter().for_each(&mut add);
         }
     }
 }
@@ -133,6 +136,8 @@ impl Rows<'_> {
 /// Working memory, which the next evaluation uses again.
 #[derive(Default)]
 struct Scratch {
+    /// Nothing for one thread.
+    pool: Option<ThreadPool>,
     inducing: Inducing,
     /// One for every block if they are kept from the first pass to the second, otherwise one for every thread.
     projected: Vec<Projected>,
@@ -143,10 +148,19 @@ struct Scratch {
 }
 
 impl Scratch {
+    /// Empty, for so many threads.
+    fn on(threads: usize) -> Self {
+        Self { pool: (threads > 1).then(|| ThreadPool::new(threads)), ..Self::default() }
+    }
+
+    fn threads(&self) -> usize {
+        self.pool.as_ref().map_or(1, ThreadPool::threads)
+    }
+
     /// Memory that keeps the first pass for the second, if that is not too much.
-    fn for_gradients(gp: &DeepGp, rows: Rows<'_>) -> Self {
+    fn for_gradients(gp: &DeepGp, rows: Rows<'_>, threads: usize) -> Self {
         let inducing = gp.layers().first().map_or(0, Layer::n_inducing);
-        let mut scratch = Self::default();
+        let mut scratch = Self::on(threads);
         if inducing.saturating_mul(rows.x.rows()) <= MOST_KEPT / 2 {
             scratch.projected.resize_with(rows.blocks(), Projected::default);
         }
@@ -166,7 +180,7 @@ struct Projected {
 impl Projected {
     fn set(&mut self, layer: &Layer, inducing: &Inducing, x: &Mat) {
         let Self { k, t, open, kernel } = self;
-        layer.kernel.cross_prepared(&inducing.tables, x, k, kernel);
+        layer.kernel.cross_from_tables(&inducing.tables, x, k, kernel);
         product(t, false, Left::plain(k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
         open.clear();
         // Rounding must not make it negative.
@@ -202,11 +216,12 @@ fn log_excess(alpha: f64, x: f64) -> f64 {
 /// (Λ, η) per output, and the part of the log evidence that is a sum over rows.
 fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) -> Result<(Vec<Factor>, f64)> {
     let (layer, noise) = parts(gp)?;
-    let Scratch { inducing, projected, first, .. } = scratch;
+    let threads = scratch.threads();
+    let Scratch { pool, inducing, projected, first, .. } = scratch;
     inducing.refill(layer, Inputs::Exact, InferenceSettings::default().jitter)?;
     let m = layer.z.rows();
     if projected.len() != rows.blocks() {
-        projected.resize_with(rayon::current_num_threads(), Projected::default);
+        projected.resize_with(threads, Projected::default);
     }
     let of_block = |projected: &mut Projected, block: &mut FirstPass, x: &Mat, y: &Mat| {
         projected.set(layer, inducing, x);
@@ -230,7 +245,7 @@ fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) ->
     };
     let mut factors = vec![Factor::zeros(m); noise.noise_var.len()];
     let mut total = 0.0;
-    rows.sum(projected, first, of_block, |block| {
+    rows.sum(pool.as_mut(), projected, first, of_block, |block| {
         total += block.total;
         factors.iter_mut().zip(&block.factors).for_each(|(sum, factor)| sum.add_scaled(1.0, factor));
     });
@@ -242,7 +257,7 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratc
     let (layer, noise) = parts(gp)?;
     let m = layer.z.rows();
     let (factors, mut total) = first_pass(gp, rows, alpha, scratch)?;
-    let Scratch { inducing, projected, posteriors, covariances, second, .. } = scratch;
+    let Scratch { pool, inducing, projected, posteriors, covariances, second, .. } = scratch;
     posteriors.resize_with(factors.len(), FullGaussian::default);
     covariances.resize_with(factors.len(), Mat::default);
     for ((factor, q), cov) in factors.iter().zip(&mut *posteriors).zip(&mut *covariances) {
@@ -285,11 +300,11 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratc
         product(k_bar, false, Left::plain(t_bar, Part::Full), (inducing.chol.l_inv(), Part::Lower), Part::Full);
         product(phi, false, Left::transposed(t_bar, Part::Full), (t, Part::Full), Part::Lower);
         *sums = no_sums();
-        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, k, k_bar, sums, kernel);
+        layer.kernel.cross_from_tables_adjoint(&inducing.tables, x, k, k_bar, sums, kernel);
         layer.kernel.diags_adjoint(x, open_bar, &mut sums.grad_mut().params);
     };
     let (mut gradient, mut phi, mut sums) = (Gradient::zeros(gp), Mat::zeros(m, m), no_sums());
-    rows.sum(projected, second, of_block, |block| {
+    rows.sum(pool.as_mut(), projected, second, of_block, |block| {
         sums.add(&block.sums);
         phi.add_scaled(-1.0, &block.phi);
         gradient.likelihood.iter_mut().zip(&block.noise_bar).for_each(|(sum, bar)| *sum += bar);
@@ -392,11 +407,10 @@ mod tests {
     fn what_is_kept_changes_nothing() -> Result<()> {
         let (x, y) = data(ROWS);
         let (gp, rows) = (start(&x, 7, KernelChoice::Eq), Rows { x: &x, y: &y });
+        let evidence = |mut scratch: Scratch| log_evidence_of(&gp, rows, 0.5, &mut scratch);
+        assert_eq!(Scratch::for_gradients(&gp, rows, 1).projected.len(), 2);
         // With as many threads as blocks there would be a place for each in any case.
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
-        let evidence = |mut scratch: Scratch| pool.install(|| log_evidence_of(&gp, rows, 0.5, &mut scratch));
-        assert_eq!(Scratch::for_gradients(&gp, rows).projected.len(), 2);
-        assert_eq!(evidence(Scratch::for_gradients(&gp, rows))?, evidence(Scratch::default())?);
+        assert_eq!(evidence(Scratch::for_gradients(&gp, rows, 1))?, evidence(Scratch::default())?);
         Ok(())
     }
 
@@ -415,7 +429,7 @@ mod tests {
     #[test]
     fn the_bound_is_the_energy_of_the_engine() -> Result<()> {
         let (x, y) = data(100);
-        let found = fit(&start(&x, 8, KernelChoice::Eq), &x, &y, 0.0, 20)?;
+        let found = fit(&start(&x, 8, KernelChoice::Eq), &x, &y, 0.0, 20, 1)?;
         let mut fitted = found.fitted;
         fitted.inference.alpha = 1e-5;
         let energy = crate::train::energy(&fitted, &x, &y)?;
@@ -427,8 +441,7 @@ mod tests {
     fn more_inducing_inputs_predict_better_and_threads_change_nothing() -> Result<()> {
         let (x, y) = data(ROWS);
         let error = |m: usize, threads: usize| -> Result<(f64, f64)> {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-            let found = pool.install(|| fit(&start(&x, m, KernelChoice::Eq), &x, &y, 0.5, 25))?;
+            let found = fit(&start(&x, m, KernelChoice::Eq), &x, &y, 0.5, 25, threads)?;
             let predicted = Predictor::new(found.fitted)?.predict(&x)?.f.mean;
             let squares = predicted.as_slice().iter().zip(y.as_slice()).map(|(m, y)| (m - y).powi(2));
             Ok((squares.sum::<f64>(), found.log_evidence))
@@ -443,7 +456,7 @@ mod tests {
     fn powers_outside_are_refused() {
         let (x, y) = data(20);
         for alpha in [-0.1, 1.1, f64::NAN] {
-            assert!(fit(&start(&x, 3, KernelChoice::Eq), &x, &y, alpha, 5).is_err());
+            assert!(fit(&start(&x, 3, KernelChoice::Eq), &x, &y, alpha, 5, 1).is_err());
         }
     }
 }

@@ -76,7 +76,7 @@ impl Damping {
         if self.seen == 0 {
             self.mean = energy;
         } else {
-            // One outlier must not widen the band it is judged by.
+            // One outlier must not widen the band it is compared with.
             let bounded = if jumped { limit } else { deviation };
             self.mean += MEMORY * bounded;
             self.variance += MEMORY * ((bounded * bounded).min(f64::MAX) - self.variance);
@@ -96,36 +96,37 @@ impl Damping {
     }
 }
 
-/// The furthest of `step`, `step`/2, … at which the candidate is finite and keeps I + Λ definite, in `room.factor`.
+/// The furthest of `step`, `step`/2, … at which the candidate is finite and keeps I + Λ definite, in `scratch.factor`.
 ///
-/// `candidate` writes the factor for a step, a combination of one that is definite with another. Pivots are concave functions of Λ, so
-/// steps that will do reach from 0 to some length: whichever is tried first, the furthest is the same. The search begins beside
-/// `halvings`, those of the last time, and leaves its own there. `false` (with the event that says so) if no step is short enough.
+/// `candidate` writes the factor for a step, a combination of one that is definite with another. Pivots are concave
+/// functions of Λ, so steps that will do reach from 0 to some length: whichever is tried first, the furthest is the
+/// same. The search begins beside `halvings`, those of the last time, and leaves its own there. `false` (with the event
+/// that says so) if no step is short enough.
 pub(super) fn damped(
     at: (usize, usize),
     step: f64,
     mut candidate: impl FnMut(f64, &mut Factor),
-    room: &mut Room,
+    scratch: &mut DampingScratch,
     halvings: &mut usize,
     events: &mut Vec<Event>,
 ) -> bool {
     let (layer, output) = at;
     let halved = |times: usize| step * 0.5_f64.powi(times as i32);
     let mut tried = halvings.saturating_sub(1);
-    if admitted(halved(tried), &mut candidate, room) {
+    if admitted(halved(tried), &mut candidate, scratch) {
         while tried > 0 {
-            let last = room.log_partition;
-            std::mem::swap(&mut room.factor, &mut room.shorter);
-            if !admitted(halved(tried - 1), &mut candidate, room) {
-                std::mem::swap(&mut room.factor, &mut room.shorter);
-                room.log_partition = last;
+            let last = scratch.log_partition;
+            std::mem::swap(&mut scratch.factor, &mut scratch.shorter);
+            if !admitted(halved(tried - 1), &mut candidate, scratch) {
+                std::mem::swap(&mut scratch.factor, &mut scratch.shorter);
+                scratch.log_partition = last;
                 break;
             }
             tried -= 1;
         }
     } else {
         tried += 1;
-        while tried <= MAX_HALVINGS && !admitted(halved(tried), &mut candidate, room) {
+        while tried <= MAX_HALVINGS && !admitted(halved(tried), &mut candidate, scratch) {
             tried += 1;
         }
     }
@@ -138,14 +139,14 @@ pub(super) fn damped(
     tried <= MAX_HALVINGS
 }
 
-/// Whether the candidate for a step is finite and keeps I + Λ definite; it is then in `room.factor`.
-pub(super) fn admitted(step: f64, mut candidate: impl FnMut(f64, &mut Factor), room: &mut Room) -> bool {
-    candidate(step, &mut room.factor);
-    match room.factor.log_partition(LEAST_PIVOT, &mut room.root) {
-        // Candidates are symmetric to the last bit. An entry of the upper triangle of Λ, which is what is factored, or of η that
-        // is not finite leaves a pivot or φ that is not.
+/// Whether the candidate for a step is finite and keeps I + Λ definite; it is then in `scratch.factor`.
+pub(super) fn admitted(step: f64, mut candidate: impl FnMut(f64, &mut Factor), scratch: &mut DampingScratch) -> bool {
+    candidate(step, &mut scratch.factor);
+    match scratch.factor.log_partition(LEAST_PIVOT, &mut scratch.root) {
+        // Candidates are symmetric to the last bit. An entry of the upper triangle of Λ, which is what is factored, or
+        // of η that is not finite leaves a pivot or φ that is not.
         Ok(log_partition) if log_partition.is_finite() => {
-            room.log_partition = log_partition;
+            scratch.log_partition = log_partition;
             true
         }
         _ => false,
@@ -154,7 +155,7 @@ pub(super) fn admitted(step: f64, mut candidate: impl FnMut(f64, &mut Factor), r
 
 /// Working memory of [`damped`].
 #[derive(Debug, Clone)]
-pub(super) struct Room {
+pub(super) struct DampingScratch {
     /// The candidate, and one for a shorter step.
     pub factor: Factor,
     shorter: Factor,
@@ -163,7 +164,7 @@ pub(super) struct Room {
     root: PivotScratch,
 }
 
-impl Default for Room {
+impl Default for DampingScratch {
     fn default() -> Self {
         Self { factor: Factor::zeros(0), shorter: Factor::zeros(0), log_partition: 0.0, root: PivotScratch::default() }
     }
@@ -190,10 +191,10 @@ mod tests {
                 linear: (0..m).map(|i| scale * wave(i, 0, 0.9)).collect(),
             };
             let search = |mut halvings: usize| {
-                let (mut room, mut events) = (Room::default(), Vec::new());
+                let (mut scratch, mut events) = (DampingScratch::default(), Vec::new());
                 let candidate = |rho: f64, out: &mut Factor| out.combine(1.0 - rho, &factor, rho, &site);
-                let found = damped((0, 0), 0.5, candidate, &mut room, &mut halvings, &mut events);
-                (halvings, found.then_some((room.factor, room.log_partition)), events)
+                let found = damped((0, 0), 0.5, candidate, &mut scratch, &mut halvings, &mut events);
+                (halvings, found.then_some((scratch.factor, scratch.log_partition)), events)
             };
             let plain = search(0);
             seen[plain.0] = true;

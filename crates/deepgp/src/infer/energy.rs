@@ -4,8 +4,8 @@
 //! E = −φ(q) − (1/α) Σ_n [log Z_n + φ(cavity_n) − φ(q)]
 //! ```
 //! With a factor per point (EP) every n has its own cavity; with a tied factor (SEP) one cavity serves all, which gives
-//! E = (N/α − 1) φ(q) − (N/α) φ(cavity) − (1/α) Σ_n log Z_n. A batch of B points stands for N by the factor N/B. φ is the
-//! log partition ½ log|S| + ½ μᵀS⁻¹μ summed over layers and outputs, 0 for the prior in whitened coordinates.
+//! E = (N/α − 1) φ(q) − (N/α) φ(cavity) − (1/α) Σ_n log Z_n. A batch of B points stands for N by the factor N/B. φ is
+//! the log partition ½ log|S| + ½ μᵀS⁻¹μ summed over layers and outputs, 0 for the prior in whitened coordinates.
 //! Reference: Bui et al. (2016), the SEP approximate log marginal likelihood.
 
 use crate::gauss::FullGaussian;

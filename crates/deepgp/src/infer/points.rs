@@ -6,7 +6,7 @@
 //! ```
 //! ADF's log evidence is Σ log Z_n along the way, so its energy is −N/(αB) Σ log Z_n.
 
-use super::damping::{Room, damped};
+use super::damping::{DampingScratch, damped};
 use super::{Batch, Engine, Event, Inference, State, Step, StepWorkspace, energy, floor_events, site};
 use crate::error::Result;
 use crate::gauss::{Factor, FullGaussian};
@@ -53,7 +53,7 @@ pub(super) fn step(
         for (l, back) in ws.backs.iter().enumerate() {
             for (d, bar) in back.bars.iter().enumerate() {
                 match site::exact(&ws.cavity[l][d], &back.curvature[d], &bar.mean) {
-                    Ok(site) => state.put_site(row, (l, d), &site, alpha, rho, &mut ws.room, &mut events),
+                    Ok(site) => state.put_site(row, (l, d), &site, alpha, rho, &mut ws.damping, &mut events),
                     Err(_) => events.push(Event::PointSkipped { row, layer: l, output: d }),
                 }
             }
@@ -128,7 +128,7 @@ impl State {
         site: &Factor,
         alpha: f64,
         rho: f64,
-        room: &mut Room,
+        scratch: &mut DampingScratch,
         events: &mut Vec<Event>,
     ) {
         let total = &self.factors()[l][d];
@@ -140,15 +140,15 @@ impl State {
                 out.add_scaled(-rho, own);
             }
         };
-        if !damped((l, d), rho, candidate, room, &mut 0, events) {
+        if !damped((l, d), rho, candidate, scratch, &mut 0, events) {
             return;
         }
         if own.is_some() {
             // site_n moves by exactly as much as the total did.
-            let mut moved = room.factor.clone();
+            let mut moved = scratch.factor.clone();
             moved.add_scaled(-1.0, total);
             self.points[row][l][d].add_scaled(1.0, &moved);
         }
-        self.swap_factor((l, d), &mut room.factor, room.log_partition);
+        self.swap_factor((l, d), &mut scratch.factor, scratch.log_partition);
     }
 }

@@ -67,9 +67,9 @@ fn commit(state: &mut State, whole: f64, ws: &mut StepWorkspace, events: &mut Ve
             // A factor at the edge of definiteness, which every site pushes further out, would be stuck there while the
             // parameters move on: it is drawn towards the prior, (Λ, η) ← (1 − ρ) (Λ, η), until sites fit again.
             let forget = |_: f64, out: &mut Factor| out.combine(1.0 - rho, factor, 0.0, site);
-            let (room, halvings) = (&mut ws.room, &mut ws.halvings[l][d]);
-            if damped((l, d), rho, candidate, room, halvings, events) || admitted(rho, forget, room) {
-                state.swap_factor((l, d), &mut room.factor, room.log_partition);
+            let (scratch, halvings) = (&mut ws.damping, &mut ws.halvings[l][d]);
+            if damped((l, d), rho, candidate, scratch, halvings, events) || admitted(rho, forget, scratch) {
+                state.swap_factor((l, d), &mut scratch.factor, scratch.log_partition);
             }
         }
     }

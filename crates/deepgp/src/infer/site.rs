@@ -1,6 +1,7 @@
 //! The factor that moment matching implies for a point.
 //!
-//! At the cavity N(μ, V), with g = ∂log Z/∂μ and G = ∂log Z/∂V (whitened) and P = g gᵀ − 2G, the tilted distribution has
+//! At the cavity N(μ, V), with g = ∂log Z/∂μ and G = ∂log Z/∂V (whitened) and P = g gᵀ − 2G, the tilted distribution
+//! has
 //!
 //! ```text
 //! mean μ + V g,   covariance V − V P V                               (the paper's moment matching)

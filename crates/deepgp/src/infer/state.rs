@@ -109,8 +109,8 @@ impl State {
 
     /// A random start: linear terms are drawn, since equal ones would leave all hidden units equal for ever.
     ///
-    /// The first layer gets larger linear terms than those above it. Precisions are nearly zero but for the joint energy,
-    /// which starts from a random root.
+    /// The first layer gets larger linear terms than those above it. Precisions are nearly zero but for the joint
+    /// energy, which starts from a random root.
     ///
     /// # Errors
     /// As [`State::new`].
@@ -131,8 +131,8 @@ impl State {
         Self::new(factors, n_data, inference)
     }
 
-    /// The roots themselves are drawn: Λ = RᵀR of a large random R is singular but for rounding, so that R could not be had
-    /// back from it.
+    /// The roots themselves are drawn: Λ = RᵀR of a large random R is singular but for rounding, so that R could not be
+    /// had back from it.
     fn random_roots(model: &DeepGp, inference: &Inference, rng: &mut impl Rng) -> crate::Result<Self> {
         let (mut factors, mut roots) = (Vec::new(), Vec::new());
         for (l, layer) in model.layers().iter().enumerate() {
@@ -203,7 +203,8 @@ impl State {
     }
 }
 
-/// Numbers that follow from factors, `[layer][output]`, as far as somebody has computed them. They tell no state from another.
+/// Numbers that follow from factors, `[layer][output]`, as far as somebody has computed them. They tell no state from
+/// another.
 #[derive(Debug, Clone, Default)]
 struct Remembered(Vec<Vec<Option<f64>>>);
 

@@ -1,6 +1,7 @@
 //! The working memory of steps, and what a step computes in it before any engine acts.
 
-use super::{Batch, Event, Step, damping};
+use super::damping::DampingScratch;
+use super::{Batch, Event, Step};
 use crate::error::{Error, Result};
 use crate::gauss::{self, Factor, FullGaussian};
 use crate::kernel::PointSums;
@@ -10,7 +11,8 @@ use crate::pass::{Cores, Evaluate, Pass, Stack, Sums};
 use deepgp_numerics::linalg::{Jitter, Mat};
 use deepgp_numerics::pool::{each, lent, try_each};
 
-/// For up to this many times as many points as inducing inputs it is cheaper to solve with a factor than to make its inverse and multiply.
+/// For up to this many times as many points as inducing inputs it is cheaper to solve with a factor than to make its
+/// inverse and multiply.
 const FEW: usize = 2;
 
 /// What the cavities of a pass are made of: prior × factorˢ.
@@ -54,7 +56,7 @@ pub struct StepWorkspace {
     pub(super) sites: Vec<Vec<Factor>>,
     /// Points that have a site, per layer and output.
     pub(super) site_counts: Vec<Vec<usize>>,
-    pub(super) room: damping::Room,
+    pub(super) damping: DampingScratch,
     pub(super) root: gauss::PivotScratch,
     /// How often the last step of a factor was halved, per layer and output.
     pub(super) halvings: Vec<Vec<usize>>,
@@ -92,7 +94,7 @@ impl StepWorkspace {
             inducing_scratch: vec![InducingScratch::default(); layers.len()],
             sites: layers.iter().map(sites).collect(),
             site_counts: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
-            room: damping::Room::default(),
+            damping: DampingScratch::default(),
             root: gauss::PivotScratch::default(),
             halvings: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
             gradient: Gradient::zeros(model),
@@ -100,8 +102,8 @@ impl StepWorkspace {
         }
     }
 
-    /// Checks that model, factors, batch and this memory fit together, and gets ready for the kind of the batch's inputs; the cost does not
-    /// depend on the data's size.
+    /// Checks that model, factors, batch and this memory fit together, and gets ready for the kind of the batch's
+    /// inputs; the cost does not depend on the data's size.
     pub(super) fn check(&mut self, model: &DeepGp, factors: &[Vec<Factor>], batch: Batch<'_>) -> Result<()> {
         let expect = crate::error::expect_size;
         expect("layers of the workspace", model.layers().len(), self.sites.len())?;
@@ -143,8 +145,9 @@ impl StepWorkspace {
         }
     }
 
-    /// All that passes need: `context` for the model, `cavity` and `projections` of prior × factorˢ. For first-order sites alone the layers
-    /// above the first do without the covariances of their cavities, and where points are few the first does so too.
+    /// All that passes need: `context` for the model, `cavity` and `projections` of prior × factorˢ. For first-order
+    /// sites alone the layers above the first do without the covariances of their cavities, and where points are few
+    /// the first does so too.
     pub(super) fn prepare(
         &mut self,
         model: &DeepGp,
@@ -173,9 +176,9 @@ impl StepWorkspace {
         })
     }
 
-    /// Passes a batch through the projections of `cavity`: sums over its points go to `sums`, the derivatives in the cavities'
-    /// moments to `backs`, those in the layers' parameters to `gradient`. Where sites are wanted, the projections must have been
-    /// made for them.
+    /// Passes a batch through the projections of `cavity`: sums over its points go to `sums`, the derivatives in the
+    /// cavities' moments to `backs`, those in the layers' parameters to `gradient`. Where sites are wanted, the
+    /// projections must have been made for them.
     ///
     /// # Errors
     /// Those of the evaluator.
@@ -195,8 +198,8 @@ impl StepWorkspace {
         Ok(())
     }
 
-    /// Passes one point through the projections of `cavity`: its sums go to `own` and are added to `sums` and `phi`, the
-    /// derivatives in the cavities' moments stand in `backs`. Returns log Z.
+    /// Passes one point through the projections of `cavity`: its sums go to `own` and are added to `sums` and `phi`,
+    /// the derivatives in the cavities' moments stand in `backs`. Returns log Z.
     ///
     /// # Errors
     /// Those of the evaluator.
@@ -231,7 +234,8 @@ impl StepWorkspace {
         out
     }
 
-    /// Undoes the exchanges of memory that a step by first-order sites made, so that the next one works where this one did.
+    /// Undoes the exchanges of memory that a step by first-order sites made, so that the next one works where this one
+    /// did.
     pub(super) fn give_back(&mut self) {
         let Self { backs, sums, sites, .. } = self;
         for (l, (back, sites)) in backs.iter_mut().zip(sites).enumerate() {

@@ -61,11 +61,11 @@ impl Law for Eq {
     fn cross(&self, x: &Mat, z: &Mat, k: &mut Mat) {
         let mut tables = EqTables::default();
         self.prepare_exact(z, &mut tables);
-        self.cross_prepared(&tables, x, k, &mut EqScratch::default());
+        self.cross_from_tables(&tables, x, k, &mut EqScratch::default());
     }
 
     /// An exact input is a Gaussian one without variance, so this is ψ₁.
-    fn cross_prepared(&self, tables: &EqTables, x: &Mat, k: &mut Mat, scratch: &mut EqScratch) {
+    fn cross_from_tables(&self, tables: &EqTables, x: &Mat, k: &mut Mat, scratch: &mut EqScratch) {
         k.reshape(x.rows(), tables.z.rows());
         cross(self, tables, x, k, &mut scratch.placed);
     }
@@ -108,7 +108,7 @@ impl Law for Eq {
     /// ```text
     /// moment += Wᵀ [X, 1]       squares += Σ_n u_n x_n²
     /// ```
-    fn cross_prepared_adjoint(
+    fn cross_from_tables_adjoint(
         &self,
         tables: &EqTables,
         x: &Mat,
@@ -383,7 +383,7 @@ impl Eq {
         grad.params.iter_mut().zip(terms).for_each(|(l_bar, (sum, inv_l))| *l_bar += 2.0 * sum * inv_l * inv_l * inv_l);
     }
 
-    /// The sums of [`Law::cross_prepared_adjoint`] as gradients, with w = Wᵀ 1:
+    /// The sums of [`Law::cross_from_tables_adjoint`] as gradients, with w = Wᵀ 1:
     ///
     /// ```text
     /// z̄_i = ((WᵀX)_i − w_i z_i)/ℓ²   ℓ̄ = (Σ_n u_n x_n² − 2 Σ_i z_i (WᵀX)_i + Σ_i w_i z_i²)/ℓ³      s̄² = Σ_i w_i/s²

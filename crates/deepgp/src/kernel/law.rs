@@ -101,7 +101,8 @@ pub trait Law: Parameters {
     /// Builds the tables for inducing inputs `z`.
     fn prepare(&self, z: &Mat, tables: &mut Self::Tables);
 
-    /// Builds at least what [`Law::gram`] and [`Law::cross_prepared`] need of them: enough where all inputs are exact.
+    /// Builds at least what [`Law::gram`] and [`Law::cross_from_tables`] need of them: enough where all inputs are
+    /// exact.
     fn prepare_exact(&self, z: &Mat, tables: &mut Self::Tables) {
         self.prepare(z, tables);
     }
@@ -147,12 +148,12 @@ pub trait Law: Parameters {
     }
 
     /// k(x_n, z_i) for the inducing inputs of the tables.
-    fn cross_prepared(&self, tables: &Self::Tables, x: &Mat, k: &mut Mat, _scratch: &mut Self::Scratch) {
+    fn cross_from_tables(&self, tables: &Self::Tables, x: &Mat, k: &mut Mat, _scratch: &mut Self::Scratch) {
         self.cross(x, tables.z(), k);
     }
 
-    /// Adjoint of [`Law::cross_prepared`] for exact `x`; `k_bar` is destroyed.
-    fn cross_prepared_adjoint(
+    /// Adjoint of [`Law::cross_from_tables`] for exact `x`; `k_bar` is destroyed.
+    fn cross_from_tables_adjoint(
         &self,
         tables: &Self::Tables,
         x: &Mat,

@@ -310,15 +310,15 @@ impl Law for Kernel {
         )
     }
 
-    fn cross_prepared(&self, tables: &KernelTables, x: &Mat, k: &mut Mat, scratch: &mut KernelScratch) {
+    fn cross_from_tables(&self, tables: &KernelTables, x: &Mat, k: &mut Mat, scratch: &mut KernelScratch) {
         scratch.make_fit(self);
         on_law_with!(
             self, KernelTables(tables) => tables, KernelScratch(scratch) => scratch;
-            law => law.cross_prepared(tables, x, k, scratch)
+            law => law.cross_from_tables(tables, x, k, scratch)
         )
     }
 
-    fn cross_prepared_adjoint(
+    fn cross_from_tables_adjoint(
         &self,
         tables: &KernelTables,
         x: &Mat,
@@ -330,7 +330,7 @@ impl Law for Kernel {
         scratch.make_fit(self);
         on_law_with!(
             self, KernelTables(tables) => tables, KernelSums(sums) => sums, KernelScratch(scratch) => scratch;
-            law => law.cross_prepared_adjoint(tables, x, k, k_bar, sums, scratch)
+            law => law.cross_from_tables_adjoint(tables, x, k, k_bar, sums, scratch)
         )
     }
 

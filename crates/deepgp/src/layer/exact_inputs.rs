@@ -18,8 +18,8 @@ use deepgp_numerics::simd::PAD;
 pub struct ExactTape {
     /// k_xz, N × M.
     k: Mat,
-    /// tᵀ of every point, N × M, and t of every point, M × N', as all that is M × N': with as many columns of zeros as fill up a vector, so
-    /// that rows begin at cache lines.
+    /// tᵀ of every point, N × M, and t of every point, M × N', as all that is M × N': with as many columns of zeros as
+    /// fill up a vector, so that rows begin at cache lines.
     t_rows: Mat,
     t: Mat,
     /// (S − I) t + share · t per output, M × N'; the adjoint leaves something else there.
@@ -33,7 +33,8 @@ pub struct ExactTape {
     pub out: DiagGaussian,
     /// Which variances were held at the floor.
     floored: Vec<bool>,
-    /// Weights of the adjoint's sums: see [`mix_columns`], and those of t in Σ g and then in Σ P μ, a row of N per output.
+    /// Weights of the adjoint's sums: see [`mix_columns`], and those of t in Σ g and then in Σ P μ, a row of N per
+    /// output.
     weights: Mat,
     of_t: Mat,
     /// t̄, M × N'.
@@ -56,8 +57,8 @@ impl ExactTape {
         self.moments(layer, &projection.mean, x);
     }
 
-    /// The same for Gaussians of which only the precision's factor is at hand. A point takes some more time, but S is never made: that is
-    /// cheaper for a few M points or fewer.
+    /// The same for Gaussians of which only the precision's factor is at hand. A point takes some more time, but S is
+    /// never made: that is cheaper for a few M points or fewer.
     ///
     /// # Panics
     /// If there is not a Gaussian for every output.
@@ -81,7 +82,7 @@ impl ExactTape {
     /// k and t of the rows of `x`, and room for what depends on the outputs.
     fn see(&mut self, layer: &Layer, inducing: &Inducing, x: &Mat) {
         let (k, t) = (&mut self.k, &mut self.t_rows);
-        layer.kernel.cross_prepared(&inducing.tables, x, k, &mut self.kernel_scratch);
+        layer.kernel.cross_from_tables(&inducing.tables, x, k, &mut self.kernel_scratch);
         product(t, false, Left::plain(k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
         // Points of zeros fill up the last vector, for the transpose only.
         let (n, m) = (t.rows(), t.cols());
@@ -147,7 +148,8 @@ impl ExactTape {
         let (t_rows, full) = (&self.t_rows, Part::Full);
         sums.noise_var += sum(var_bar.as_slice());
         sums.floored += self.floored.iter().filter(|held| **held).count();
-        // t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t, and in the place of (S_d − I) t, which nothing needs any more, multiples of t.
+        // t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t, and in the place of (S_d − I) t, which nothing needs any more,
+        // multiples of t.
         let (s_t, weights) = (&mut self.s_t, &mut self.weights);
         weights.reset(3 * d_out, n_cols);
         self.of_t.reshape(2 * d_out, n_rows);
@@ -181,7 +183,7 @@ impl ExactTape {
         let t_bar = Left::transposed(&self.t_bar, full).first(n_rows);
         product(k_bar, false, t_bar, (inducing.chol.l_inv(), Part::Lower), full);
         let scratch = &mut self.kernel_scratch;
-        layer.kernel.cross_prepared_adjoint(&inducing.tables, x, &self.k, k_bar, &mut sums.psi, scratch);
+        layer.kernel.cross_from_tables_adjoint(&inducing.tables, x, &self.k, k_bar, &mut sums.psi, scratch);
         let k_xx_bar = &mut self.excess;
         k_xx_bar.fill(0.0);
         (0..d_out).for_each(|d| axpy(0.5, weights.row(3 * d + 1), k_xx_bar));

@@ -30,8 +30,8 @@ pub struct GaussianTape {
     floored: Vec<bool>,
     /// g̃ of the block's points so far, one matrix (points × M) per output.
     g: Vec<Mat>,
-    /// Working memory for one of these.
-    room: Mat,
+    /// One of these times L⁻ᵀ.
+    g_product: Mat,
     /// The outputs with noise, points × D_out.
     pub out: DiagGaussian,
     /// ∂F/∂(their means and variances), to be set before [`GaussianTape::backward`].
@@ -69,13 +69,13 @@ impl GaussianTape {
             bar: Products::zeros(capacity, d_in, d_out, want_xi),
             floored: vec![false; capacity * d_out],
             g: vec![Mat::default(); d_out],
-            room: Mat::default(),
+            g_product: Mat::default(),
             out: outputs(),
             out_bar: outputs(),
         }
     }
 
-    /// Output moments for the first `n` rows of the input moments, as many as there is room for or fewer.
+    /// Output moments for the first `n` rows of the input moments, as many as the capacity or fewer.
     ///
     /// Cost: O(M² (D_in + D_out)) a point, M²/2 of it exponentials.
     pub fn forward(
@@ -196,7 +196,8 @@ impl GaussianTape {
         );
     }
 
-    /// Adds what is taken once for all points of a block of a pass over `n_points`, Σ g, Σ g gᵀ and C̄ (lower triangles), and forgets them.
+    /// Adds what is taken once for all points of a block of a pass over `n_points`, Σ g, Σ g gᵀ and C̄ (lower
+    /// triangles), and forgets them.
     ///
     /// ```text
     /// g = L⁻¹ g̃ of every point:  ½ M² multiplications each      L⁻¹ (Σ g̃ g̃ᵀ) L⁻ᵀ afterwards:  ½ M³
@@ -210,8 +211,8 @@ impl GaussianTape {
         for (d, (g, outer)) in self.g.iter_mut().zip(outer).enumerate().filter(|(_, (g, _))| g.rows() > 0) {
             if *whitened {
                 let l_inv_t = (&inducing.l_inv_t, Part::Upper);
-                product(&mut self.room, false, Left::plain(g, Part::Full), l_inv_t, Part::Full);
-                std::mem::swap(g, &mut self.room);
+                product(&mut self.g_product, false, Left::plain(g, Part::Full), l_inv_t, Part::Full);
+                std::mem::swap(g, &mut self.g_product);
             }
             add_rows(g, sums.a.row_mut(d));
             product(outer, add, Left::transposed(g, Part::Full), (g, Part::Full), Part::Lower);
@@ -220,7 +221,8 @@ impl GaussianTape {
     }
 }
 
-/// The point that number `i` of a list belongs to, which has the outputs of one point after those of another: mostly there is one.
+/// The point that number `i` of a list belongs to, which has the outputs of one point after those of another: mostly
+/// there is one.
 #[inline(always)]
 fn point(i: usize, d_out: usize) -> usize {
     if d_out == 1 { i } else { i / d_out }

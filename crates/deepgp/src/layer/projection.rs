@@ -14,8 +14,8 @@ use deepgp_numerics::linalg::{
     Mat, add_scaled_lower, less_outer_lower, mul_lower_transposed, mul_symmetric, mul_vec, sum_lower,
 };
 
-/// What propagation needs of N(μ, S) of each output: μ and S − I, and of Gaussian inputs A and B; kept and refilled from step
-/// to step.
+/// What propagation needs of N(μ, S) of each output: μ and S − I, and of Gaussian inputs A and B; kept and refilled
+/// from step to step.
 #[derive(Debug, Clone, Default)]
 pub struct Projection {
     /// μ, one row of M per output.
@@ -46,7 +46,8 @@ pub struct ProjectionBack {
 }
 
 impl ProjectionBack {
-    /// Puts the memory that [`Projection::adjoint`] took out of `sums` back: what the next pass writes to is then still in the cache.
+    /// Puts the memory that [`Projection::adjoint`] took out of `sums` back: what the next pass writes to is then still
+    /// in the cache.
     pub fn give_back(&mut self, sums: &mut LayerSums) {
         match &mut sums.second {
             Second::Exact(ExactSums { outer, wanted, cross }) => {
@@ -64,8 +65,8 @@ impl ProjectionBack {
 }
 
 impl Projection {
-    /// Projects one Gaussian per output, for inputs of the given kind; what serves Gaussian inputs serves exact ones too, as where a
-    /// prediction draws them. Cost: O(M³) per output.
+    /// Projects one Gaussian per output, for inputs of the given kind; what serves Gaussian inputs serves exact ones
+    /// too, as where a prediction draws them. Cost: O(M³) per output.
     pub fn new(inducing: &Inducing, inputs: Inputs, q: &[FullGaussian]) -> Self {
         let mut out = Self::default();
         out.refill(inducing, inputs, q);
@@ -131,15 +132,15 @@ impl Projection {
     /// ```text
     /// μ̄ = Σ g     S̄ = L⁻¹ C̄ L⁻ᵀ     Σ P = Σ g gᵀ − 2 S̄     Φ = −Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)     g = L⁻¹ g̃
     /// ```
-    /// where inputs are Gaussian; where they are exact the sums are these already, as far as they were wanted. All of it is on
-    /// the whitened scale: forms of Φ that pass through K⁻¹ are cheaper, and worthless where K is nearly singular. Sums of second
-    /// order are taken out of `sums`.
+    /// where inputs are Gaussian; where they are exact the sums are these already, as far as they were wanted. All of
+    /// it is on the whitened scale: forms of Φ that pass through K⁻¹ are cheaper, and worthless where K is nearly
+    /// singular. Sums of second order are taken out of `sums`.
     pub fn adjoint(&self, inducing: &Inducing, sums: &mut LayerSums, back: &mut ProjectionBack) {
         self.adjoint_solving(None, inducing, sums, back);
     }
 
-    /// The same for first-order sites, with the Gaussians themselves where there is no S − I: then (S − I) S̄ = S S̄ − S̄, with S S̄ by the
-    /// precision's factor. Of Σ P only the lower triangle has meaning.
+    /// The same for first-order sites, with the Gaussians themselves where there is no S − I: then (S − I) S̄ = S S̄ −
+    /// S̄, with S S̄ by the precision's factor. Of Σ P only the lower triangle has meaning.
     pub(crate) fn adjoint_solving(
         &self,
         q: Option<&[FullGaussian]>,
@@ -190,7 +191,8 @@ impl Projection {
             Second::Exact(ExactSums { cross, .. }) => std::mem::swap(phi, cross),
             Second::Gaussian(_) => {
                 for (d, bar) in bars.iter().enumerate() {
-                    // −2 (S − I) S̄ − μ μ̄ᵀ of the first output takes the place of what was there, those of others are added.
+                    // −2 (S − I) S̄ − μ μ̄ᵀ of the first output takes the place of what was there, those of others are
+                    // added.
                     let (out, cov_bar) = (if d == 0 { &mut *phi } else { &mut *half }, &bar.cov);
                     match q {
                         Some(q) => q[d].precision.factored().solve(cov_bar, Part::Lower, out),
@@ -209,8 +211,8 @@ impl Projection {
     }
 }
 
-/// `out = L⁻¹ X L⁻ᵀ` for a symmetric X, whose lower triangle is read, and destroyed: from a gradient on the inducing outputs' own scale to
-/// the whitened one.
+/// `out = L⁻¹ X L⁻ᵀ` for a symmetric X, whose lower triangle is read, and destroyed: from a gradient on the inducing
+/// outputs' own scale to the whitened one.
 ///
 /// ```text
 /// X = T + Tᵀ,  T lower triangular:      Fᵀ = Tᵀ L⁻ᵀ (upper triangular)      H = F L⁻ᵀ      L⁻¹ X L⁻ᵀ = H + Hᵀ

@@ -32,8 +32,8 @@ impl LayerGrad {
 /// Sums over points for one layer, where a = ∂log Z/∂m and b = ∂log Z/∂v of an output.
 #[derive(Debug, Clone)]
 pub struct LayerSums {
-    /// Σ g, one row of M per output: g = ∂log Z/∂μ of a point, or g̃ = ∂log Z/∂A = L g where [`Second`] says so. Then, where inputs are
-    /// exact, as many rows of Σ P μ, if Σ P is wanted.
+    /// Σ g, one row of M per output: g = ∂log Z/∂μ of a point, or g̃ = ∂log Z/∂A = L g where [`Second`] says so. Then,
+    /// where inputs are exact, as many rows of Σ P μ, if Σ P is wanted.
     pub a: Mat,
     /// Sums of second order, as far as they are wanted.
     pub second: Second,
@@ -72,7 +72,8 @@ pub struct ExactSums {
 pub struct GaussianSums {
     /// Σ g gᵀ or Σ g̃ g̃ᵀ, M × M per output; the lower triangle has meaning.
     pub outer: Vec<Mat>,
-    /// Whether g was whitened point by point, which takes fewer multiplications where there are fewer points than inducing inputs.
+    /// Whether g was whitened point by point, which takes fewer multiplications where there are fewer points than
+    /// inducing inputs.
     pub whitened: bool,
     /// C̄ = Σ b Ψ₂, M × M per output; the lower triangle has meaning.
     pub c: Vec<Mat>,

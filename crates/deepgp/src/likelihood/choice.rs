@@ -52,7 +52,8 @@ impl Parameters for Likelihood {
     }
 }
 
-/// Every method, those with defaults too, so that a law's own forms are used; a test compares this list with the trait's.
+/// Every method, those with defaults too, so that a law's own forms are used; a test compares this list with the
+/// trait's.
 impl Observation for Likelihood {
     fn n_latent(&self) -> usize {
         on_law!(self, law => law.n_latent())

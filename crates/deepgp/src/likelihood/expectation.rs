@@ -1,11 +1,13 @@
-//! Averages of any function under a Gaussian of one to three dimensions, by one adaptive Gauss–Kronrod rule inside another.
+//! Averages of any function under a Gaussian of one to three dimensions, by one adaptive Gauss–Kronrod rule inside
+//! another.
 //!
 //! ```text
 //! E s(f) = ∫ N(f; m, diag v) s(f) df        f_k = m_k + √v_k z_k
 //! ```
-//! The line of each z_k is cut into panels, and a panel is halved where its 15 nodes and the 7 among them disagree: a distribution
-//! function, given f, may be a step under a wide Gaussian, and then no rule with nodes fixed beforehand will do. Averages of what grows
-//! as exp(a z) are right while |a| is below about 10. Reference: Kronrod (1965); nodes and weights as in QUADPACK (1983).
+//! The line of each z_k is cut into panels, and a panel is halved where its 15 nodes and the 7 among them disagree: a
+//! distribution function, given f, may be a step under a wide Gaussian, and then no rule with nodes fixed beforehand
+//! will do. Averages of what grows as exp(a z) are right while |a| is below about 10. Reference: Kronrod (1965); nodes
+//! and weights as in QUADPACK (1983).
 
 use super::MAX_LATENT;
 use deepgp_numerics::special::phi;
@@ -13,8 +15,8 @@ use deepgp_numerics::special::phi;
 /// Where the line of z is cut at first; beyond the ends the Gaussian is taken for 0.
 const CUTS: [f64; 7] = [-20.0, -6.0, -2.0, 0.0, 2.0, 6.0, 20.0];
 
-/// A panel is halved while the two rules differ by more than this share of the integral: one for the innermost rule, one for those
-/// outside of it, which must not take the error of that for a feature.
+/// A panel is halved while the two rules differ by more than this share of the integral: one for the innermost rule,
+/// one for those outside of it, which must not take the error of that for a feature.
 const SHARES: [f64; 2] = [1e-12, 1e-10];
 
 /// Differences below this never matter: densities and probabilities are of the order of 1.
@@ -23,7 +25,8 @@ const SMALL: f64 = 1e-15;
 /// Most halvings of a panel.
 const HALVINGS: u32 = 30;
 
-/// Positive nodes of the 15-point Kronrod rule on [−1, 1], outermost first, then 0; every second one is of the 7-point Gauss rule.
+/// Positive nodes of the 15-point Kronrod rule on [−1, 1], outermost first, then 0; every second one is of the 7-point
+/// Gauss rule.
 const NODES: [f64; 8] = [
     0.991_455_371_120_812_6,
     0.949_107_912_342_758_5,

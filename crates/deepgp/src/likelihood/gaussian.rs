@@ -78,8 +78,8 @@ impl Noise {
 /// Points that are taken together.
 const TOGETHER: usize = 16;
 
-/// Σ log(1 + x_i) of at most [`TOGETHER`] numbers that are not negative: the logarithm of a product, where rounding it by a few ulp of 1 does
-/// not matter.
+/// Σ log(1 + x_i) of at most [`TOGETHER`] numbers that are not negative: the logarithm of a product, where rounding it
+/// by a few ulp of 1 does not matter.
 fn sum_of_ln_1p(x: &[f64]) -> f64 {
     const LARGE: f64 = 0.1;
     if x.iter().sum::<f64>() < LARGE {
@@ -143,8 +143,8 @@ impl Independent for Gaussian {
         Tilted { log_z: noise.log_z(1, ln_1p(growth), square), mean, var }
     }
 
-    /// Some points at a time, so that vectors serve them and what depends on the noise alone is computed once. A target that is
-    /// missing, which is NaN, shows in the sums; only then is it looked for.
+    /// Some points at a time, so that vectors serve them and what depends on the noise alone is computed once. A target
+    /// that is missing, which is NaN, shows in the sums; only then is it looked for.
     fn log_z_sum(
         &self,
         (mean, var): (&Mat, &Mat),

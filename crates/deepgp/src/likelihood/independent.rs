@@ -23,10 +23,11 @@ pub struct Tilted {
     pub var: f64,
 }
 
-/// An observation model of D outputs, each a target with a latent function of its own. Every such law is an [`Observation`].
+/// An observation model of D outputs, each a target with a latent function of its own. Every such law is an
+/// [`Observation`].
 ///
-/// A law writes the methods without a default; the rest follows by quadrature or is overridden by closed forms. Numbers are those
-/// of output `d`, and `y` is never NaN.
+/// A law writes the methods without a default; the rest follows by quadrature or is overridden by closed forms. Numbers
+/// are those of output `d`, and `y` is never NaN.
 pub trait Independent: Parameters {
     /// Number of outputs D.
     fn n_outputs(&self) -> usize;
@@ -40,7 +41,8 @@ pub trait Independent: Parameters {
     /// Where the target lives.
     fn support(&self, d: usize) -> Support;
 
-    /// log p(y | f) with its first and second derivative in f; those in the parameters are added to `params` where it is given.
+    /// log p(y | f) with its first and second derivative in f; those in the parameters are added to `params` where it
+    /// is given.
     fn log_likelihood(&self, d: usize, f: f64, y: f64, params: Option<&mut [f64]>) -> [f64; 3];
 
     /// Mean and variance of y given f.
@@ -52,7 +54,8 @@ pub trait Independent: Parameters {
     /// Draws y given f.
     fn draw(&self, d: usize, f: f64, rng: &mut dyn Rng) -> f64;
 
-    /// log ∫ N(f; m, v) p(y | f)^α df with its derivatives; those in the parameters are added to `params` where it is given.
+    /// log ∫ N(f; m, v) p(y | f)^α df with its derivatives; those in the parameters are added to `params` where it is
+    /// given.
     fn tilt(&self, d: usize, m: f64, v: f64, y: f64, alpha: f64, params: Option<&mut [f64]>) -> Tilted {
         let (mut mean, mut var, mut unwanted) = ([0.0], [0.0], Vec::new());
         let params = params.unwrap_or_else(|| {

@@ -1,16 +1,17 @@
 //! Observation models p(y | f): what an engine, a prediction and a score ask of one.
 //!
-//! A point has K latent functions f and T targets y, and the two numbers need not agree. Given f the targets are independent of
-//! each other; a missing one is NaN and takes no part. For a power α in (0, 1], latent moments m, v (of f, *without*
-//! observation noise) and observed targets t, a law knows
+//! A point has K latent functions f and T targets y, and the two numbers need not agree. Given f the targets are
+//! independent of each other; a missing one is NaN and takes no part. For a power α in (0, 1], latent moments m, v (of
+//! f, *without* observation noise) and observed targets t, a law knows
 //!
 //! ```text
 //! log Z = log ∫ N(f; m, diag v) Π_t p(y_t | f)^α df
 //! ```
-//! with its exact derivatives, and the density, distribution function, moments and draws of y. A law says what p(y_t | f) is; the
-//! integrals are taken by the rules of `nested` and `expectation` unless the law knows closed forms. Laws with one target for each latent function
-//! are written as scalar functions ([`Independent`]). Gradients are with respect to natural parameter values, in the order of
-//! [`Parameters::visit`]. `docs/LIKELIHOODS.md` in the repository shows how to add a law, in this crate or outside of it.
+//! with its exact derivatives, and the density, distribution function, moments and draws of y. A law says what p(y_t |
+//! f) is; the integrals are taken by the rules of `nested` and `expectation` unless the law knows closed forms. Laws
+//! with one target for each latent function are written as scalar functions ([`Independent`]). Gradients are with
+//! respect to natural parameter values, in the order of [`Parameters::visit`]. `docs/LIKELIHOODS.md` in the repository
+//! shows how to add a law, in this crate or outside of it.
 
 mod choice;
 mod custom;
@@ -63,14 +64,16 @@ pub struct Slopes<'a> {
 
 /// An observation model.
 ///
-/// A law writes the methods without a default: its two numbers, and for each target its support, log p(y | f) with derivatives,
-/// mean and variance given f, distribution function given f, and a draw. The rest follows by quadrature if there are at most
-/// [`MAX_LATENT`] latent functions, or is overridden by closed forms. A law with more latent functions must override
-/// [`log_z`](Self::log_z), [`log_density`](Self::log_density), [`log_density_of`](Self::log_density_of), [`cdf`](Self::cdf) and
-/// [`observe`](Self::observe), whose defaults then give NaN; [`DeepGp::new`](crate::DeepGp::new) refuses a law that has not.
+/// A law writes the methods without a default: its two numbers, and for each target its support, log p(y | f) with
+/// derivatives, mean and variance given f, distribution function given f, and a draw. The rest follows by quadrature if
+/// there are at most [`MAX_LATENT`] latent functions, or is overridden by closed forms. A law with more latent
+/// functions must override [`log_z`](Self::log_z), [`log_density`](Self::log_density),
+/// [`log_density_of`](Self::log_density_of), [`cdf`](Self::cdf) and [`observe`](Self::observe), whose defaults then
+/// give NaN; [`DeepGp::new`](crate::DeepGp::new) refuses a law that has not.
 ///
-/// Shapes: `mean`, `var` and `f` are K numbers each, `y`, `y_mean` and `y_var` are T. Variances must not be negative; zero is
-/// allowed. NaN in the moments gives NaN, never a panic. Closed forms allocate nothing, quadrature a few short vectors a call.
+/// Shapes: `mean`, `var` and `f` are K numbers each, `y`, `y_mean` and `y_var` are T. Variances must not be negative;
+/// zero is allowed. NaN in the moments gives NaN, never a panic. Closed forms allocate nothing, quadrature a few short
+/// vectors a call.
 pub trait Observation: Parameters {
     /// Number of latent functions K: the width of the last layer.
     fn n_latent(&self) -> usize;
@@ -101,7 +104,8 @@ pub trait Observation: Parameters {
     /// Draws one target given f.
     fn draw(&self, target: usize, f: &[f64], rng: &mut dyn Rng) -> f64;
 
-    /// Checks that `y` (N × T) has the right shape and only values that the law can produce, or NaN where one is missing.
+    /// Checks that `y` (N × T) has the right shape and only values that the law can produce, or NaN where one is
+    /// missing.
     ///
     /// # Errors
     /// [`crate::Error::Empty`], [`crate::Error::Shape`], [`crate::Error::NotFinite`] or [`crate::Error::Target`], with
@@ -136,7 +140,8 @@ pub trait Observation: Parameters {
     /// ```text
     /// ∂/∂m_k = ⟨αℓ'_k⟩        ∂/∂v_k = ½⟨αℓ''_k + (αℓ'_k)²⟩        ∂/∂θ = ⟨α ∂ℓ/∂θ⟩
     /// ```
-    /// which hold for v_k = 0 too. Limit: no feature of p that matters may be narrower in f than 1e-12 of its distance from 0.
+    /// which hold for v_k = 0 too. Limit: no feature of p that matters may be narrower in f than 1e-12 of its distance
+    /// from 0.
     ///
     /// # Panics
     /// If α is not in (0, 1], or if a slice does not have its size (`bar.params`: as many as there are parameters).
@@ -154,9 +159,9 @@ pub trait Observation: Parameters {
         })
     }
 
-    /// Σ log Z of the points whose targets are the given rows of `y` and whose latent moments are the first rows of `mean` and `var`;
-    /// ∂/∂m and ∂/∂v are written to the first rows of `mean_bar` and `var_bar`, and what belongs to the parameters is added to
-    /// `params`.
+    /// Σ log Z of the points whose targets are the given rows of `y` and whose latent moments are the first rows of
+    /// `mean` and `var`; ∂/∂m and ∂/∂v are written to the first rows of `mean_bar` and `var_bar`, and what belongs to
+    /// the parameters is added to `params`.
     ///
     /// # Panics
     /// As [`Observation::log_z`], or if a row is not there.
@@ -210,8 +215,8 @@ pub trait Observation: Parameters {
         expectation(mean, var, &mut |f| self.cdf_given(target, f, y)).clamp(0.0, 1.0)
     }
 
-    /// Predictive mean and variance of every target for f ~ N(mean, diag var), written to `y_mean` and `y_var`: E y = E E(y | f) and
-    /// var y = E var(y | f) + var E(y | f).
+    /// Predictive mean and variance of every target for f ~ N(mean, diag var), written to `y_mean` and `y_var`: E y = E
+    /// E(y | f) and var y = E var(y | f) + var E(y | f).
     ///
     /// # Panics
     /// If a slice does not have its size.

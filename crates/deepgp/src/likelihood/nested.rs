@@ -3,19 +3,20 @@
 //! ```text
 //! log ∫ N(f; m, diag v) e^{w(f)} df        f_k = m_k + √v_k z_k,   z_k = c_k + s_k sinh t,   t = jh
 //! ```
-//! The last latent function is outermost. What it integrates is the integral over those before it, so that every rule has its nodes
-//! where the mass is given the functions outside of it: a narrow p(y | f) whose place or width depends on another function is met
-//! everywhere. c is the maximum of the integrand and s = (−curvature there)^{−½}, at most 1; sinh reaches from a narrow maximum into
-//! wide tails with few nodes. The step is halved until the log integral rests: for analytic integrands a change of ε means an error
-//! of about ε². With L_k the log of what rule k integrates, slope and curvature in z_k are averages that the rules inside have taken,
+//! The last latent function is outermost. What it integrates is the integral over those before it, so that every rule
+//! has its nodes where the mass is given the functions outside of it: a narrow p(y | f) whose place or width depends on
+//! another function is met everywhere. c is the maximum of the integrand and s = (−curvature there)^{−½}, at most 1;
+//! sinh reaches from a narrow maximum into wide tails with few nodes. The step is halved until the log integral rests:
+//! for analytic integrands a change of ε means an error of about ε². With L_k the log of what rule k integrates, slope
+//! and curvature in z_k are averages that the rules inside have taken,
 //!
 //! ```text
 //! L_k' = −z_k + √v_k ⟨w_k⟩        L_k'' = −1 + v_k (⟨w_kk + w_k²⟩ − ⟨w_k⟩²)
 //! ```
-//! Where the maximum is narrow against N(m_k, v_k), these are small differences of large numbers, and Stein's identity gives them
-//! instead, ⟨w_k⟩ = ⟨z_k⟩/√v_k and ⟨w_kk + w_k²⟩ = ⟨z_k² − 1⟩/v_k, which in turn would cancel where v_k is small. v_k = 0 leaves one
-//! node, f_k = m_k. Limits: the integrand is taken to have one maximum in each function given those outside of
-//! it, and no feature narrower in f than 1e-12 of its distance from 0.
+//! Where the maximum is narrow against N(m_k, v_k), these are small differences of large numbers, and Stein's identity
+//! gives them instead, ⟨w_k⟩ = ⟨z_k⟩/√v_k and ⟨w_kk + w_k²⟩ = ⟨z_k² − 1⟩/v_k, which in turn would cancel where v_k is
+//! small. v_k = 0 leaves one node, f_k = m_k. Limits: the integrand is taken to have one maximum in each function given
+//! those outside of it, and no feature narrower in f than 1e-12 of its distance from 0.
 
 use super::{Slopes, TiltedBar};
 use deepgp_numerics::special::LN_2PI;
@@ -47,7 +48,8 @@ const NARROW: f64 = 0.7;
 /// Most steps towards a maximum.
 const MODE_STEPS: usize = 200;
 
-/// log ∫ N(f; m, diag v) p(f)^α df and its derivatives, those in the parameters added; NaN for more than [`MAX_LATENT`] functions.
+/// log ∫ N(f; m, diag v) p(f)^α df and its derivatives, those in the parameters added; NaN for more than [`MAX_LATENT`]
+/// functions.
 ///
 /// `log_p` gives log p(f) and adds its derivatives to slopes that are zero.
 pub(super) fn tilted(
@@ -94,7 +96,8 @@ struct Memory {
     statistics: Vec<f64>,
 }
 
-/// Σ exp l_j, Σ exp l_j z_j, Σ exp l_j z_j² and Σ exp l_j s_j relative to the largest l_j, so that they neither overflow nor underflow.
+/// Σ exp l_j, Σ exp l_j z_j, Σ exp l_j z_j² and Σ exp l_j s_j relative to the largest l_j, so that they neither
+/// overflow nor underflow.
 struct Sum {
     largest: f64,
     total: f64,
@@ -220,8 +223,8 @@ impl Rules<'_> {
     }
 }
 
-/// Maximum and width of a function with one maximum, from its slope and curvature: Newton's method with steps that grow while the
-/// maximum lies ahead, and halved brackets once it lies between two points.
+/// Maximum and width of a function with one maximum, from its slope and curvature: Newton's method with steps that grow
+/// while the maximum lies ahead, and halved brackets once it lies between two points.
 fn maximum(start: f64, mut slopes: impl FnMut(f64) -> (f64, f64)) -> (f64, f64) {
     let (mut z, mut low, mut high) = (start, f64::NEG_INFINITY, f64::INFINITY);
     let (mut stretch, mut last, mut width) = (1.0, 0.0, 1.0);

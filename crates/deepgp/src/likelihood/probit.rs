@@ -13,8 +13,8 @@
 //! ```text
 //! narrow    1/v ≤ curvature ≤ 1/v + α           wide    α ≤ curvature ≤ 1 + 1/v
 //! ```
-//! so a trapezium rule around the mode is exact to rounding in either form, for every m and v: the lower bound says how far
-//! to go, the upper one how finely. The cost grows as √v and as 1/√α; the cheaper form is taken.
+//! so a trapezium rule around the mode is exact to rounding in either form, for every m and v: the lower bound says how
+//! far to go, the upper one how finely. The cost grows as √v and as 1/√α; the cheaper form is taken.
 
 use super::quadrature::{REACH, STEP, gaussian_average, log_integral};
 use super::{Independent, Support, Tilted};

@@ -3,8 +3,8 @@
 //! ```text
 //! ∫ exp ℓ(t) dt ≈ h Σ_j exp ℓ(t_j)        t_j = lo + jh
 //! ```
-//! For an integrand that is analytic in the strip |Im t| < a and falls off at both ends, the rule errs by exp(−2πa/h): with
-//! a step matched to the integrand it is exact to rounding. No table of nodes is needed, and the nodes can lie
+//! For an integrand that is analytic in the strip |Im t| < a and falls off at both ends, the rule errs by exp(−2πa/h):
+//! with a step matched to the integrand it is exact to rounding. No table of nodes is needed, and the nodes can lie
 //! where the mass is. Derivatives of the integral are averages under its normalised integrand, on the same nodes.
 //! Reference: Trefethen and Weideman (2014), The exponentially convergent trapezoidal rule.
 
@@ -67,9 +67,9 @@ pub(super) const STEP: f64 = 0.5;
 /// ```text
 /// ∂/∂m = ⟨αℓ'⟩        ∂/∂v = ½⟨αℓ'' + (αℓ')²⟩        ∂/∂θ = ⟨α ∂ℓ/∂θ⟩
 /// ```
-/// ⟨·⟩ is the average under the tilted density. `law(f)` gives K ≥ 3 numbers: ℓ, ℓ', ℓ'', then a ∂ℓ/∂θ for each parameter;
-/// the second result holds their ∂log Z/∂θ at the same places. `centre` is the mode of the integrand in x, and `width` the
-/// distance in f over which p^α may be taken for smooth.
+/// ⟨·⟩ is the average under the tilted density. `law(f)` gives K ≥ 3 numbers: ℓ, ℓ', ℓ'', then a ∂ℓ/∂θ for each
+/// parameter; the second result holds their ∂log Z/∂θ at the same places. `centre` is the mode of the integrand in x,
+/// and `width` the distance in f over which p^α may be taken for smooth.
 /// Converges to rounding when log p^α is concave with curvature at most 1/min(v, width²). v = 0 gives the law itself.
 pub(super) fn gaussian_average<const K: usize>(
     (m, v): (f64, f64),

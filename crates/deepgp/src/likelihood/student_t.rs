@@ -3,8 +3,8 @@
 //! ```text
 //! p(y | f) = c (1 + (y − f)²/κ)^{−(ν+1)/2}        c = Γ((ν+1)/2)/(Γ(ν/2) √(πκ))        κ = νs²
 //! ```
-//! Where v is large against κ, p is a spike under a wide Gaussian and no rule with nodes in f is safe. A power of p is a
-//! scale mixture of Gaussians for every α, and f can be integrated out of a mixture:
+//! Where v is large against κ, p is a spike under a wide Gaussian and no rule with nodes in f is safe. A power of p is
+//! a scale mixture of Gaussians for every α, and f can be integrated out of a mixture:
 //!
 //! ```text
 //! (1 + x)^{−a} = ∫ λ^{a−1} e^{−λ(1+x)} dλ / Γ(a)                     a = α(ν+1)/2
@@ -16,8 +16,8 @@
 //! ```text
 //! Z = c^α ∫ λ^A g q dt / Γ(A)        A = a + 1,  q = −g'/g = 1 + τ/D + δ/D²
 //! ```
-//! analytic for |Im t| < ½π: the trapezium rule is exact to about 1e-11 for every m, v and y. With ⟨·⟩ the average under
-//! the integrand,
+//! analytic for |Im t| < ½π: the trapezium rule is exact to about 1e-11 for every m, v and y. With ⟨·⟩ the average
+//! under the integrand,
 //!
 //! ```text
 //! ∂log Z/∂δ = −a⟨1/(qD)⟩        ∂log Z/∂τ = a⟨(2λδ/D − 1)/(qD)⟩
@@ -110,7 +110,8 @@ impl Independent for StudentT {
         Support::Real
     }
 
-    /// With x = (y − f)²/κ:  ℓ' = (ν+1)(y − f)/(κ(1 + x)),  ℓ'' = (ν+1)(x − 1)/(κ(1 + x)²),  ∂ℓ/∂s = ((ν+1) x/(1 + x) − 1)/s.
+    /// With x = (y − f)²/κ:  ℓ' = (ν+1)(y − f)/(κ(1 + x)),  ℓ'' = (ν+1)(x − 1)/(κ(1 + x)²),  ∂ℓ/∂s = ((ν+1) x/(1 + x) −
+    /// 1)/s.
     fn log_likelihood(&self, d: usize, f: f64, y: f64, params: Option<&mut [f64]>) -> [f64; 3] {
         let (s, e) = (self.scale[d], y - f);
         let kappa = self.dof * s * s;

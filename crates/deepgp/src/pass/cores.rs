@@ -1,7 +1,8 @@
-//! Passes on the threads of this process: blocks of points, forward and back, into sums that do not depend on who did what.
+//! Passes on the threads of this process: blocks of points, forward and back, into sums that do not depend on who did
+//! what.
 //!
-//! Nothing of the size of the data is kept: a block adds to the [`Sums`] of its slot, and slots are added in order, so that the result does
-//! not depend on how many threads shared the work.
+//! Nothing of the size of the data is kept: a block adds to the [`Sums`] of its slot, and slots are added in order, so
+//! that the result does not depend on how many threads shared the work.
 
 use super::{Batch, Evaluate, Pass, Sums, Tapes};
 use crate::error::Result;
@@ -27,8 +28,9 @@ const LARGE_IF_SHARED: usize = 32;
 /// The threads of this process, with the working memory of passes.
 #[derive(Debug)]
 pub struct Cores {
-    /// One for every thread, which finds its own in its cache, with the sums of the slot that it works on. Nobody ever waits for one.
-    /// Each thread has asked for its own memory, since two that write to the same cache line wait for each other.
+    /// One for every thread, which finds its own in its cache, with the sums of the slot that it works on. Nobody ever
+    /// waits for one. Each thread has asked for its own memory, since two that write to the same cache line wait for
+    /// each other.
     workers: Vec<Mutex<Box<(Worker, Sums)>>>,
     halves: [Mutex<Half>; 2],
     pool: Option<ThreadPool>,
@@ -67,7 +69,8 @@ struct Half {
 }
 
 impl Half {
-    /// With memory for as many slots as may have to wait: for a thread that works alone none, otherwise all but the first.
+    /// With memory for as many slots as may have to wait: for a thread that works alone none, otherwise all but the
+    /// first.
     fn new(network: &DeepGp, inputs: Inputs, is_shared: bool) -> Self {
         let most = if is_shared { SLOTS.div_ceil(2) - 1 } else { 0 };
         let spare = vec![Sums::zeros(network, inputs); most];
@@ -143,14 +146,15 @@ fn n_blocks(n: usize) -> usize {
     n.div_ceil(BLOCK)
 }
 
-/// The points of block `b` of `n`, none if there are fewer blocks: whole vectors, as many in one block as in another or one more, so that
-/// threads have as much to do as each other.
+/// The points of block `b` of `n`, none if there are fewer blocks: whole vectors, as many in one block as in another or
+/// one more, so that threads have as much to do as each other.
 fn points_of(b: usize, n: usize) -> Range<usize> {
     let start = |b: usize| (PAD * (b * n.div_ceil(PAD) / n_blocks(n).max(1))).min(n);
     start(b)..start(b + 1)
 }
 
-/// Asks for the data of a block of these rows, if there is one, which random rows of a large table would otherwise wait for.
+/// Asks for the data of a block of these rows, if there is one, which random rows of a large table would otherwise wait
+/// for.
 pub fn fetch_block(x: &Mat, y: &Mat, rows: &[usize], block: usize) {
     if x.as_slice().len() <= NEAR {
         return;
@@ -236,7 +240,8 @@ impl Pass<'_> {
         }
     }
 
-    /// log Z of a group that has reached the top, and the way back down to ∂log Z/∂(what it gave to the lowest of these layers).
+    /// log Z of a group that has reached the top, and the way back down to ∂log Z/∂(what it gave to the lowest of these
+    /// layers).
     fn group_backward(
         &self,
         tapes: &mut Tapes,

@@ -1,8 +1,8 @@
 //! The pass over data: forward through the layers, log Z, backward through the layers.
 //!
-//! [`Stack::forward`] is the one way forward: training, prediction and the picture of every layer take it. What a pass leaves behind are
-//! the [`Sums`] over its points. [`Evaluate`] is the seam at which these may come from elsewhere: [`Cores`] are the threads of this
-//! process; a device or many machines may stand in their place.
+//! [`Stack::forward`] is the one way forward: training, prediction and the picture of every layer take it. What a pass
+//! leaves behind are the [`Sums`] over its points. [`Evaluate`] is the seam at which these may come from elsewhere:
+//! [`Cores`] are the threads of this process; a device or many machines may stand in their place.
 
 mod cores;
 mod propagate;

@@ -3,8 +3,8 @@
 //! ```text
 //! x → N(m₁, v₁) → … → N(m_L, v_L)          the outputs of a layer, with its noise, are the inputs of the next
 //! ```
-//! Exact inputs pass the first layer a block at once. Above it, and from the first layer on where inputs have variances, a few points go
-//! up together while their Ψ₂ are in cache.
+//! Exact inputs pass the first layer a block at once. Above it, and from the first layer on where inputs have
+//! variances, a few points go up together while their Ψ₂ are in cache.
 
 use crate::gauss::{DiagGaussian, FullGaussian};
 use crate::layer::{BLOCK, ExactTape, GaussianTape, Inducing, Inputs, Layer, Projection};
@@ -21,7 +21,8 @@ pub struct Stack<'a> {
     pub inducing: &'a [Inducing],
     /// Per layer: N(μ, S), and A and B where inputs are Gaussian.
     pub projections: &'a [Projection],
-    /// The first layer's Gaussians, if it propagates exact inputs by the factors of their precisions: its projection then has only μ.
+    /// The first layer's Gaussians, if it propagates exact inputs by the factors of their precisions: its projection
+    /// then has only μ.
     pub factored: Option<&'a [FullGaussian]>,
     /// What the first layer is given.
     pub inputs: Inputs,
@@ -86,8 +87,9 @@ impl Tapes {
 }
 
 impl Stack<'_> {
-    /// Takes the given rows of `x` forward, a block at most; calls `at_top` for each group of them that has reached the last layer, with
-    /// the places of its points among the rows. Inputs without variances that go in as Gaussian ones have variances of 0.
+    /// Takes the given rows of `x` forward, a block at most; calls `at_top` for each group of them that has reached the
+    /// last layer, with the places of its points among the rows. Inputs without variances that go in as Gaussian ones
+    /// have variances of 0.
     ///
     /// # Panics
     /// If the tapes are for other inputs.

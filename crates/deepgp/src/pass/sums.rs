@@ -1,4 +1,5 @@
-//! Sums over points of log Z and of all that its derivatives need, and their flat layout, in which they can be sent and added.
+//! Sums over points of log Z and of all that its derivatives need, and their flat layout, in which they can be sent and
+//! added.
 
 use super::Pass;
 use crate::error::{Result, expect_size};
@@ -85,8 +86,8 @@ impl Sums {
         network.layers().iter().enumerate().map(of_layer).sum::<usize>() + network.likelihood().n_params() + 2
     }
 
-    /// Writes the sums of a pass as plain numbers, in an order that depends on the network alone. Sums of parts of a batch add up number by
-    /// number.
+    /// Writes the sums of a pass as plain numbers, in an order that depends on the network alone. Sums of parts of a
+    /// batch add up number by number.
     ///
     /// ```text
     /// per layer   Σ g and, of exact inputs, Σ P μ        a row of M per output each

@@ -1,7 +1,7 @@
 //! The lowest place of a run so far, to go back to if it ends far above.
 //!
-//! A learning rate that stays constant can lead a run away from where it was, for good or for a while, and its last step may be
-//! in the middle of that. The mean energy tells so without any held-out row.
+//! A learning rate that stays constant can lead a run away from where it was, for good or for a while, and its last
+//! step may be in the middle of that. The mean energy tells so without any held-out row.
 
 use super::Trainer;
 use crate::gauss::Factor;
@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 const EVERY: usize = 25;
 /// Steps before the first look: the mean energy must have forgotten where the run began.
 const SETTLED: usize = 200;
-/// A run ends too high if its mean energy is above the lowest by this many standard deviations of a batch's energy. The mean
-/// itself has a tenth of that spread.
+/// A run ends too high if its mean energy is above the lowest by this many standard deviations of a batch's energy. The
+/// mean itself has a tenth of that spread.
 const TOO_HIGH: f64 = 0.5;
 
 /// The lowest place of a run, by its mean energy.

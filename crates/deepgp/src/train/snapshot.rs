@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 /// Everything that the future of a run depends on, except for the data.
 ///
-/// A run that is resumed from a snapshot, with the same data and on the same kind of processor, goes on to the last bit as
-/// it would have gone on by itself. Take it in an observer: what [`Trainer::run`] does at its end is not part of the course.
-/// Parameters are kept as the natural values that the run computes with, so a format that keeps the bits of a `f64` keeps
-/// the course.
+/// A run that is resumed from a snapshot, with the same data and on the same kind of processor, goes on to the last bit
+/// as it would have gone on by itself. Take it in an observer: what [`Trainer::run`] does at its end is not part of the
+/// course. Parameters are kept as the natural values that the run computes with, so a format that keeps the bits of a
+/// `f64` keeps the course.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     settings: TrainSettings,
@@ -62,8 +62,8 @@ impl Snapshot {
     }
 
     /// The same run with another number of iterations. Unless the learning rate is constant, its course from here on is
-    /// another one, since the learning rate follows the share of the iterations that are done: a run that is made longer
-    /// after its end starts again at the learning rate of that share.
+    /// another one, since the learning rate follows the share of the iterations that are done: a run that is made
+    /// longer after its end starts again at the learning rate of that share.
     #[must_use]
     pub fn with_iterations(mut self, iterations: usize) -> Self {
         self.settings.iterations = iterations;
@@ -101,8 +101,8 @@ impl<'a> Trainer<'a> {
     /// Takes a run up again with the data that it began with.
     ///
     /// # Errors
-    /// [`Error::OtherData`] or [`Error::Shape`] for other data; otherwise what is wrong with a snapshot that came from a
-    /// file, as [`Trainer::new`] and [`super::Fitted::check`] would say it.
+    /// [`Error::OtherData`] or [`Error::Shape`] for other data; otherwise what is wrong with a snapshot that came from
+    /// a file, as [`Trainer::new`] and [`super::Fitted::check`] would say it.
     pub fn resume(snapshot: Snapshot, x: &'a Mat, y: &'a Mat) -> Result<Self> {
         let Snapshot { settings, data, model, state, adam, step, mean_energy, .. } = snapshot;
         let Snapshot { rejections, learning_scale, last_good, lowest, mut events, n_events, .. } = snapshot;

@@ -1,5 +1,5 @@
-//! The registry of likelihoods that all tests of them use. Its matches name every variant of the enum, so that a new one does not
-//! compile before it has its place here.
+//! The registry of likelihoods that all tests of them use. Its matches name every variant of the enum, so that a new
+//! one does not compile before it has its place here.
 
 use super::varying_noise::VaryingNoise;
 use super::{Draw, chain, gaussian};

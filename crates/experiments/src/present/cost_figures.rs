@@ -29,8 +29,8 @@ impl Growth {
         }
     }
 
-    /// The label of a variant without it. Of a label's parts the last number that stands alone is the number of inducing inputs;
-    /// the first names the kind, and those between are the widths.
+    /// The label of a variant without it. Of a label's parts the last number that stands alone is the number of
+    /// inducing inputs; the first names the kind, and those between are the widths.
     fn without(self, label: &str, run: &Run) -> String {
         let mut parts: Vec<&str> = label.trim_start_matches('[').trim_end_matches(']').split(", ").collect();
         let (inducing, layers) = (run.config.architecture.n_inducing.to_string(), run.config.architecture.hidden.len());
@@ -106,8 +106,8 @@ fn families<'a>(columns: &[Column<'a>], growth: Growth) -> Vec<Family<'a>> {
     families
 }
 
-/// Where one or two networks are trained by several engines, colours tell the engines and broken lines the first network;
-/// otherwise every family has a colour, and broken lines when colours are used up.
+/// Where one or two networks are trained by several engines, colours tell the engines and broken lines the first
+/// network; otherwise every family has a colour, and broken lines when colours are used up.
 fn looks(kinds: &[(String, Engine)]) -> Vec<Look> {
     let (mut networks, mut engines): (Vec<&String>, Vec<Engine>) = (Vec::new(), Vec::new());
     for (network, engine) in kinds {
@@ -189,8 +189,8 @@ fn panel(title: String, families: &[Family<'_>], task: &str, metric: Metric, cos
     Panel { marks, ..Panel::new(title, cost.axis(), axis) }
 }
 
-/// The ends of an axis that leaves out means so bad that all others would lie on one line, from means and their standard errors;
-/// none if there are none such. More than half of the means are kept.
+/// The ends of an axis that leaves out means so bad that all others would lie on one line, from means and their
+/// standard errors; none if there are none such. More than half of the means are kept.
 fn without_the_far(means: &[(f64, f64)], larger_is_better: bool) -> Option<(f64, f64)> {
     let sign = if larger_is_better { 1.0 } else { -1.0 };
     let mut sorted = means.to_vec();
@@ -213,8 +213,8 @@ fn sizes(families: &[Family<'_>]) -> String {
     all.iter().map(usize::to_string).collect::<Vec<String>>().join(", ")
 }
 
-/// Accuracy against training time: for each task a panel of log densities and one of errors, a line for each network and engine
-/// through its numbers of inducing inputs. Nothing without runs.
+/// Accuracy against training time: for each task a panel of log densities and one of errors, a line for each network
+/// and engine through its numbers of inducing inputs. Nothing without runs.
 pub fn frontier(study: &StudyResults, tasks: &[String], columns: &[Column<'_>]) -> Option<Captioned> {
     let title = "Accuracy against training time";
     against_time(file_name("frontier", &study.name), title, tasks, columns, Growth::Inducing)
@@ -252,7 +252,8 @@ fn against_time(
     (!figure.panels.is_empty() && !families.is_empty()).then_some(Captioned { figure, caption })
 }
 
-/// Engines compared: log density and error against time, and log density against the memory of factors. Nothing without runs.
+/// Engines compared: log density and error against time, and log density against the memory of factors. Nothing without
+/// runs.
 pub fn engines(study: &StudyResults, tasks: &[String], columns: &[Column<'_>]) -> Option<Captioned> {
     let families = families(columns, Growth::Inducing);
     let mut figure = Figure::new(file_name("engines", &study.name), "Engines: accuracy against time and memory")

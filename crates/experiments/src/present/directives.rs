@@ -17,8 +17,8 @@
 //!
 //! `splits=` leaves only these splits of our own runs, counted from 0.
 //!
-//! Columns are named by their variants, as `"[GP, 50]"`, of the study that is named with `study=`; `"STUDY/VARIANT"` names one of
-//! another study, `"NAME/VARIANT"` one of the published table `NAME.csv`.
+//! Columns are named by their variants, as `"[GP, 50]"`, of the study that is named with `study=`; `"STUDY/VARIANT"`
+//! names one of another study, `"NAME/VARIANT"` one of the published table `NAME.csv`.
 
 use super::columns::{AnyColumn, Spread};
 use super::cost_figures;

@@ -2,8 +2,8 @@
 
 use deepgp_report::plot::{minus, number, superscript};
 
-/// A mean with its uncertainty: two digits of the uncertainty decide how many the mean has. Very small and large numbers share a
-/// power of ten.
+/// A mean with its uncertainty: two digits of the uncertainty decide how many the mean has. Very small and large
+/// numbers share a power of ten.
 pub fn with_spread(mean: f64, spread: Option<f64>) -> String {
     let Some(spread) = visible(mean, spread) else { return number(mean) };
     let (exponent, decimals) = scale(mean, spread);

@@ -27,8 +27,8 @@ pub struct Options<'a> {
 }
 
 impl Options<'_> {
-    /// The column that others of a study are compared with. A variant that was asked for and that no study has is an error, one
-    /// that some studies have is used where it is.
+    /// The column that others of a study are compared with. A variant that was asked for and that no study has is an
+    /// error, one that some studies have is used where it is.
     fn against<'r>(&self, results: &'r Results, study: &'r StudyResults) -> Result<Option<Column<'r>>> {
         let Some(variant) = self.against else { return Ok(study.gp()) };
         if results.studies.iter().all(|study| study.column(variant).is_err()) {

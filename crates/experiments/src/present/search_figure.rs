@@ -5,8 +5,8 @@ use crate::record::{Criterion, Search};
 use crate::results::StudyResults;
 use deepgp_report::plot::{Axis, Figure, Ink, Mark, N_SERIES, Panel};
 
-/// What learning-rate searches of these tasks tried: a panel for each task; nothing without searches. Up to six variants have a
-/// colour each; of more, only the one with the least loss on each task stands out.
+/// What learning-rate searches of these tasks tried: a panel for each task; nothing without searches. Up to six
+/// variants have a colour each; of more, only the one with the least loss on each task stands out.
 pub fn search_trace(study: &StudyResults, tasks: &[String]) -> Option<Captioned> {
     let searches: Vec<&Search> = study.searches.iter().filter(|s| tasks.contains(&s.key.task)).collect();
     let mut variants: Vec<&str> = Vec::new();

@@ -29,7 +29,7 @@ pub fn learning_rates(study: &StudyResults) -> Option<Table> {
         rows: rows.collect(),
         summary_rows: 0,
         notes: vec![format!(
-            "Each was searched for between {} and {} by {} trials, judged by {} of the training rows of the first split \
+            "Each was searched for between {} and {} by {} trials, each scored on the {} of the training rows of the first split \
              that were held out.",
             short(settings.bounds.0),
             short(settings.bounds.1),

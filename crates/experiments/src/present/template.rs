@@ -1,7 +1,7 @@
 //! Templates: prose with directives, which are replaced by tables, figures and numbers from records.
 //!
-//! A directive stands between `{{` and `}}`: its name, words, then arguments of the form `key=value`. A value with blanks
-//! stands in double quotes, and several values of one key stand one after another:
+//! A directive stands between `{{` and `}}`: its name, words, then arguments of the form `key=value`. A value with
+//! blanks stands in double quotes, and several values of one key stand one after another:
 //!
 //! ```text
 //! {{table study=paper metric=rmse columns="[GP, 50]" "[DGP, 2, 50]"}}
@@ -24,7 +24,8 @@ pub struct Filled {
     pub figures: Vec<Figure>,
 }
 
-/// Replaces the directives of a template; `link` says where the file of a figure will be, `path` names the template in errors.
+/// Replaces the directives of a template; `link` says where the file of a figure will be, `path` names the template in
+/// errors.
 ///
 /// # Errors
 /// [`Error::Template`] with the line of a directive that is not understood or asks for what is not there.

@@ -36,14 +36,15 @@ pub enum Verdict {
 }
 
 impl Paired {
-    /// Of pairs of scores, one pair for each split, whose test and training parts have sizes in this ratio; none of no pairs.
+    /// Of pairs of scores, one pair for each split, whose test and training parts have sizes in this ratio; none of no
+    /// pairs.
     ///
     /// ```text
     /// d̄ = Σ dᵢ/n      s_d² = Σ (dᵢ − d̄)²/(n − 1)      t = d̄/√((1/n + n_test/n_train) s_d²)
     /// ```
-    /// t is compared with Student's distribution of n − 1 degrees of freedom. Training parts of different splits overlap, so
-    /// differences are correlated and 1/n alone would find too much; n_test/n_train is the correction of Nadeau and Bengio
-    /// (2003), eq. 9, "Inference for the generalization error", Machine Learning 52.
+    /// t is compared with Student's distribution of n − 1 degrees of freedom. Training parts of different splits
+    /// overlap, so differences are correlated and 1/n alone would find too much; n_test/n_train is the correction of
+    /// Nadeau and Bengio (2003), eq. 9, "Inference for the generalization error", Machine Learning 52.
     pub fn of(pairs: &[(f64, f64)], test_to_train: f64) -> Option<Self> {
         let differences: Vec<f64> = pairs.iter().map(|(a, b)| a - b).collect();
         let summary = Summary::of(&differences)?;
@@ -63,8 +64,8 @@ impl Paired {
         self.p_corrected.is_some_and(|p| p < SIGNIFICANCE)
     }
 
-    /// Win, tie or loss of the first; a tie is |d̄| ≤ s_d/√n. With one split there is no standard error, and only equal scores
-    /// tie.
+    /// Win, tie or loss of the first; a tie is |d̄| ≤ s_d/√n. With one split there is no standard error, and only equal
+    /// scores tie.
     pub fn verdict(&self, larger_is_better: bool) -> Verdict {
         let gain = if larger_is_better { self.difference } else { -self.difference };
         match gain {

@@ -23,8 +23,8 @@ impl Summary {
     /// ```text
     /// x̄ = Σ xᵢ/n      s² = Σ (xᵢ − x̄)²/(n − 1)      standard error = s/√n
     /// ```
-    /// The standard error takes runs as independent. Splits share training rows, so it understates how far x̄ is from what
-    /// other data would give; see [`crate::stats::Paired`] for a test that allows for it.
+    /// The standard error takes runs as independent. Splits share training rows, so it understates how far x̄ is from
+    /// what other data would give; see [`crate::stats::Paired`] for a test that allows for it.
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len();
         if n == 0 {
@@ -37,7 +37,8 @@ impl Summary {
     }
 }
 
-/// The median absolute deviation from the median, med |xᵢ − med x|: a spread that outliers do not widen. None of no values.
+/// The median absolute deviation from the median, med |xᵢ − med x|: a spread that outliers do not widen. None of no
+/// values.
 pub fn median_deviation(values: &[f64]) -> Option<f64> {
     let centre = Summary::of(values)?.median;
     Some(median(&values.iter().map(|value| (value - centre).abs()).collect::<Vec<f64>>()))

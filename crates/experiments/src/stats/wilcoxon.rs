@@ -4,14 +4,15 @@ use super::ranks::mid_ranks;
 
 /// Two-sided p value of Wilcoxon's signed-rank test that differences are symmetric about 0.
 ///
-/// Differences of exactly 0 are left out (Wilcoxon's own rule); equal sizes get the mean of their ranks. Given the sizes, every
-/// pattern of signs is equally likely, and the sum W of the ranks of positive differences has the generating function
+/// Differences of exactly 0 are left out (Wilcoxon's own rule); equal sizes get the mean of their ranks. Given the
+/// sizes, every pattern of signs is equally likely, and the sum W of the ranks of positive differences has the
+/// generating function
 ///
 /// ```text
 /// Σ_w P(W = w) z^w = Π_i (1 + z^{r_i})/2      p = min(1, 2 min(P(W ≤ w), P(W ≥ w)))
 /// ```
-/// which is multiplied out; it is exact with ties too, where tables are not. No differences but 0 give 1. Reference: Wilcoxon
-/// (1945); for the distribution given tied ranks, Hollander, Wolfe and Chicken (2014), section 3.1.
+/// which is multiplied out; it is exact with ties too, where tables are not. No differences but 0 give 1. Reference:
+/// Wilcoxon (1945); for the distribution given tied ranks, Hollander, Wolfe and Chicken (2014), section 3.1.
 pub fn signed_rank(differences: &[f64]) -> f64 {
     let sizes: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     // Mean ranks are halves, so twice a rank is whole.

@@ -73,8 +73,8 @@ pub fn noise(a: usize, b: usize) -> f64 {
     2.0 * (x - x.floor()) - 1.0
 }
 
-/// The paper's three variants on two tasks and `splits` splits: "[DGP, 2, 50]" is better than "[GP, 50]" on boston and like it on
-/// concrete; "[DGP, 1, 50]" is worse than both.
+/// The paper's three variants on two tasks and `splits` splits: "[DGP, 2, 50]" is better than "[GP, 50]" on boston and
+/// like it on concrete; "[DGP, 1, 50]" is worse than both.
 pub fn paper(study: &str, splits: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for (t, task) in ["boston", "concrete"].into_iter().enumerate() {

@@ -3,7 +3,7 @@
 use deepgp::Result;
 use deepgp::init::{KernelChoice, MeanChoice};
 use deepgp_task::WarpKind;
-use deepgp_task::{Config, Prepared};
+use deepgp_task::{Config, StandardisedData};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
@@ -52,8 +52,8 @@ impl Form {
     /// The data in this form; nothing if it does not suit them.
     ///
     /// # Errors
-    /// As [`Prepared::warped`] and [`Prepared::indicated`].
-    pub(crate) fn of<'a>(&self, data: &'a Prepared) -> Result<Option<Cow<'a, Prepared>>> {
+    /// As [`StandardisedData::warped`] and [`StandardisedData::indicated`].
+    pub(crate) fn of<'a>(&self, data: &'a StandardisedData) -> Result<Option<Cow<'a, StandardisedData>>> {
         let mut data = Cow::Borrowed(data);
         if self.indicators {
             let Some(indicated) = data.indicated()? else { return Ok(None) };

@@ -5,7 +5,7 @@
 use deepgp::Result;
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::special::normal_log_density;
-use deepgp_task::Prepared;
+use deepgp_task::StandardisedData;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -30,7 +30,7 @@ pub(crate) struct Fold {
     /// Its number.
     pub index: usize,
     /// Rows to train on, standardised by themselves: what the validation rows are like must not be known.
-    pub train: Prepared,
+    pub train: StandardisedData,
     /// Inputs and targets of the validation rows, in the units of what was divided.
     pub validation: (Mat, Mat),
     /// Log density of each validation row's targets by the normal distribution of those that are trained on.
@@ -40,8 +40,8 @@ pub(crate) struct Fold {
 /// Divisions such that no row validates twice, a function of the seed; none for very few rows.
 ///
 /// # Errors
-/// As [`Prepared::part`].
-pub(crate) fn folds(data: &Prepared, seed: u64) -> Result<Vec<Fold>> {
+/// As [`StandardisedData::part`].
+pub(crate) fn folds(data: &StandardisedData, seed: u64) -> Result<Vec<Fold>> {
     let rows = data.x().rows();
     let mut groups = same_inputs(data.x());
     if groups.len() < LEAST_GROUPS * FOLDS {
@@ -70,7 +70,7 @@ pub(crate) fn folds(data: &Prepared, seed: u64) -> Result<Vec<Fold>> {
 }
 
 /// Log density of a row of targets by the normal distribution of others, in the units of what these are a part of.
-fn constant_log_density(train: &Prepared, targets: &[f64]) -> f64 {
+fn constant_log_density(train: &StandardisedData, targets: &[f64]) -> f64 {
     let laws = train.targets().mean().iter().zip(train.targets().scale());
     targets
         .iter()
@@ -111,7 +111,7 @@ mod tests {
             (90_000, 1, 4000),
         ] {
             let x = Mat::from_fn(rows, 1, |i, _| i as f64);
-            let all = folds(&Prepared::new(x.clone(), x)?, 1)?;
+            let all = folds(&StandardisedData::new(x.clone(), x)?, 1)?;
             let mut seen: Vec<f64> = all.iter().flat_map(|fold| fold.validation.0.column(0)).collect();
             seen.sort_by(f64::total_cmp);
             seen.dedup();
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn rows_with_the_same_inputs_stay_together() -> Result<()> {
         let x = Mat::from_fn(90, 2, |i, j| (i % 40 * (j + 1)) as f64);
-        let all = folds(&Prepared::new(x.clone(), x.clone())?, 3)?;
+        let all = folds(&StandardisedData::new(x.clone(), x.clone())?, 3)?;
         assert_eq!(all.iter().map(|fold| fold.validation.0.rows()).sum::<usize>(), 90);
         for fold in &all {
             // In the units of all rows, as the validation rows are.
@@ -139,7 +139,7 @@ mod tests {
             }
         }
         // Where all inputs are the same there is no other way.
-        let same = folds(&Prepared::new(Mat::zeros(40, 2), Mat::from_fn(40, 1, |i, _| i as f64))?, 3)?;
+        let same = folds(&StandardisedData::new(Mat::zeros(40, 2), Mat::from_fn(40, 1, |i, _| i as f64))?, 3)?;
         assert_eq!(same.len(), 4);
         Ok(())
     }

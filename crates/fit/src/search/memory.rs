@@ -6,7 +6,7 @@ use super::settings::SearchSettings;
 use deepgp::Fitted;
 use deepgp::train::Fingerprint;
 use deepgp::{Error, Result};
-use deepgp_task::Prepared;
+use deepgp_task::StandardisedData;
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -73,7 +73,7 @@ impl Memory {
     ///
     /// # Errors
     /// [`Error::OtherData`] if it belongs to others.
-    pub fn bind(&self, data: &Prepared, settings: &SearchSettings) -> Result<()> {
+    pub fn bind(&self, data: &StandardisedData, settings: &SearchSettings) -> Result<()> {
         let data = Fingerprint::of(data.x(), data.y());
         let origin = Origin { data, effort: settings.effort, seed: settings.seed };
         let mut inner = self.lock();

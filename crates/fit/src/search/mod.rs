@@ -14,10 +14,10 @@
 //!
 //! let (x, y) = deepgp_datasets::builtin::step(60, 0.1, 1);
 //! let settings = SearchSettings { effort: 0.05, ..SearchSettings::default() };
-//! let data = deepgp_task::Prepared::new(x.clone(), y.clone())?;
+//! let data = deepgp_task::StandardisedData::new(x.clone(), y.clone())?;
 //! let never = AtomicBool::new(false);
 //! let found = search(&data, &settings, &Memory::default(), &Stop::by(&never), &mut |_| ())?;
-//! assert!(found.tried.len() >= 4 && found.model(&data)?.score(&x, &y)?.rmse < 1.0);
+//! assert!(found.tried.len() >= 4 && found.model(&data)?.score(&x, &y)?.rmse < 0.4);
 //! # Ok::<(), deepgp::Error>(())
 //! ```
 

@@ -14,6 +14,8 @@ pub(crate) struct Training {
     /// Evaluations of a GP's evidence.
     pub evaluations: usize,
     pub seed: u64,
+    /// Threads that share the rows of a GP in closed form.
+    pub threads: usize,
 }
 
 /// Settings of a search.
@@ -36,11 +38,11 @@ impl Default for SearchSettings {
 }
 
 impl SearchSettings {
-    /// How models of so many rows are trained.
+    /// How models of so many rows are trained, on one thread each.
     pub(crate) fn training(&self, rows: usize) -> Training {
         let times = |count: f64, least: f64| (count * self.effort).ceil().max(least) as usize;
         let steps = STEPS[usize::from(rows > MOST_EXACT_ROWS)];
-        Training { steps: times(steps, 20.0), evaluations: times(EVALUATIONS, 10.0), seed: self.seed }
+        Training { steps: times(steps, 20.0), evaluations: times(EVALUATIONS, 10.0), seed: self.seed, threads: 1 }
     }
 
     /// Of so many pieces of work: how many are done at a time, and threads of each.

@@ -10,7 +10,7 @@ use crate::stop::Stop;
 use deepgp::Fitted;
 use deepgp::{Error, Result};
 use deepgp_numerics::pool;
-use deepgp_task::{Config, ExpectedDensity, Member, Model, Prepared, Tried, WarpKind};
+use deepgp_task::{Config, ExpectedDensity, Member, Model, StandardisedData, Tried, WarpKind};
 use std::sync::atomic::AtomicBool;
 
 /// Deep GPs that come through the first fold, besides the plain GPs.
@@ -38,23 +38,13 @@ const POWERS: [f64; 2] = [0.2, 0.8];
 /// What the data are refused for, or why the design cannot be trained.
 pub fn train_design(
     design: &Design,
-    data: &Prepared,
+    data: &StandardisedData,
     settings: &SearchSettings,
     stop: &Stop<'_>,
 ) -> Result<Option<(Fitted, Config)>> {
-    let training = settings.training(data.x().rows());
-    let (_, threads) = settings.shares(1);
-    let fitted = on_threads(threads, || train(design, data, training, None, stop))?;
+    let training = Training { threads: settings.threads, ..settings.training(data.x().rows()) };
+    let fitted = train(design, data, training, None, stop)?;
     Ok(fitted.map(|fitted| (fitted, design.config(data.x().rows(), training.steps, settings.seed))))
-}
-
-/// Does work in which closed-form GPs share their rows among so many threads.
-fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => pool.install(work),
-        // Threads can be refused; the work can be done without.
-        Err(_) => work(),
-    }
 }
 
 /// The answer of a search.
@@ -75,20 +65,20 @@ impl SearchResult {
     ///
     /// # Errors
     /// As [`Model::mixture`].
-    pub fn model(&self, data: &Prepared) -> Result<Model> {
+    pub fn model(&self, data: &StandardisedData) -> Result<Model> {
         Model::mixture(data.task(), data.inputs().clone(), data.targets().clone(), self.members.clone())
     }
 }
 
-/// Searches on prepared rows. `on_tried` is told of everything that is tried, as it ends, on the caller's thread. Once
-/// it is time to stop the search ends, and the answer is the best model so far; with what is in `memory` by then it can
-/// be taken up again.
+/// Searches on standardised rows. `on_tried` is told of everything that is tried, as it ends, on the caller's thread.
+/// Once it is time to stop the search ends, and the answer is the best model so far; with what is in `memory` by then
+/// it can be taken up again.
 ///
 /// # Errors
 /// What the data are refused for; [`Error::Empty`] if no candidate could be trained at all; [`Error::OtherData`] for
 /// the memory of another search.
 pub fn search(
-    data: &Prepared,
+    data: &StandardisedData,
     settings: &SearchSettings,
     memory: &Memory,
     stop: &Stop<'_>,
@@ -138,7 +128,7 @@ impl Growth {
 /// What all trials share.
 #[derive(Clone, Copy)]
 struct Trials<'a> {
-    data: &'a Prepared,
+    data: &'a StandardisedData,
     settings: &'a SearchSettings,
     memory: &'a Memory,
     stop: &'a Stop<'a>,
@@ -149,9 +139,10 @@ impl Trials<'_> {
         self.settings.training(self.data.x().rows())
     }
 
-    /// Tries a candidate on folds. Nothing if it is time to stop.
-    fn one(&self, candidate: &Candidate, folds: &[Fold]) -> Option<Trial> {
-        cross_validate(candidate, folds, self.training(), self.memory, |mean| self.in_units(mean), self.stop)
+    /// Tries a candidate on folds, with so many threads. Nothing if it is time to stop.
+    fn one(&self, candidate: &Candidate, folds: &[Fold], threads: usize) -> Option<Trial> {
+        let training = Training { threads, ..self.training() };
+        cross_validate(candidate, folds, training, self.memory, |mean| self.in_units(mean), self.stop)
     }
 
     /// A log density of standardised targets in their own units.
@@ -202,14 +193,14 @@ impl Search<'_> {
             _ => mix(finalists, most),
         };
         let training = self.trials.training();
-        let train = |(weight, trial): &(f64, Trial)| {
+        let train = |(weight, trial): &(f64, Trial), threads: usize| {
+            let training = Training { threads, ..training };
             train_again(&trial.candidate, trial.fitted.as_ref()?, *weight, data, training).ok()
         };
         loop {
             let mixture = cautious(choose(finalists.clone()), finalists.clone());
             let (at_a_time, threads) = settings.shares(mixture.len());
-            let members: Vec<Option<Member>> =
-                pool::map(at_a_time, &mixture, |chosen| on_threads(threads, || train(chosen)), |_| ());
+            let members: Vec<Option<Member>> = pool::map(at_a_time, &mixture, |chosen| train(chosen, threads), |_| ());
             let failed = |trial: &Trial| {
                 let place = mixture.iter().position(|(_, member)| member.candidate == trial.candidate);
                 place.is_some_and(|place| members[place].is_none())
@@ -392,7 +383,7 @@ impl Search<'_> {
     ) -> Vec<Trial> {
         let (trials, on_tried) = (self.trials, &mut self.on_tried);
         let (at_a_time, threads) = trials.settings.shares(candidates.len());
-        let one = |candidate: &Candidate| on_threads(threads, || trials.one(candidate, folds)).map(&complete);
+        let one = |candidate: &Candidate| trials.one(candidate, folds, threads).map(&complete);
         let tell = |trial: &Option<Trial>| {
             if let Some(trial) = trial {
                 on_tried(&trial.tried);
@@ -430,7 +421,7 @@ mod tests {
     fn a_search_that_is_stopped_compares_models_by_the_same_rows() -> Result<()> {
         let x = Mat::from_fn(60, 1, |i, _| i as f64 / 10.0);
         let y = Mat::from_fn(60, 1, |i, _| (i as f64 / 10.0).sin());
-        let data = Prepared::new(x, y)?;
+        let data = StandardisedData::new(x, y)?;
         let settings = SearchSettings { effort: 0.02, ..SearchSettings::default() };
         let flag = AtomicBool::new(false);
         // After the first network on the first fold.
@@ -457,7 +448,7 @@ mod tests {
         let x = Mat::from_fn(40, 2, |i, j| if j == 0 { (1.7 * i as f64).sin() } else { code(i) });
         let noise = |i: usize| 0.1 * (9.1 * i as f64).cos();
         let y = Mat::from_fn(40, 1, |i, _| (2.0 * x[(i, 0)]).sin() + (2.5 * code(i)).cos() + noise(i));
-        let data = Prepared::new(x, y)?;
+        let data = StandardisedData::new(x, y)?;
         let settings = SearchSettings { effort: 0.02, ..SearchSettings::default() };
         let unset = AtomicBool::new(false);
         let never = Stop::by(&unset);

@@ -1,4 +1,4 @@
-//! One trial: a candidate trained on some rows and validated by others; and what is chosen, trained on all of them.
+//! One trial: a candidate trained on some rows and validated on others; and what is chosen, trained on all of them.
 
 use super::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, PLAIN_ALPHA, rung_evaluations};
 use super::folds::Fold;
@@ -15,7 +15,7 @@ use deepgp::network::DeepGp;
 use deepgp::train::{Progress, Termination, Trainer, energy};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
-use deepgp_task::{Config, Member, Prepared, Tried, finite_mean, mix_log_densities};
+use deepgp_task::{Config, Member, StandardisedData, Tried, finite_mean, mix_log_densities};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::borrow::Cow;
@@ -88,31 +88,36 @@ fn times(factor: f64, count: usize) -> usize {
 }
 
 /// The rows as a candidate takes them.
-fn for_candidate<'a>(candidate: &Candidate, data: &'a Prepared) -> Result<Cow<'a, Prepared>> {
+fn for_candidate<'a>(candidate: &Candidate, data: &'a StandardisedData) -> Result<Cow<'a, StandardisedData>> {
     let columns = data.x().cols();
     candidate.form.of(data)?.ok_or(Error::Empty { what: "data that the form suits", rows: 0, columns })
 }
 
-/// Trains a design on prepared rows. Nothing if it is time to stop. `half` is what came of the design with half the
+/// Trains a design on standardised rows. Nothing if it is time to stop. `half` is what came of the design with half the
 /// inducing inputs, on the same rows, where that is known: it saves time and changes nothing.
 pub(crate) fn train(
     design: &Design,
-    data: &Prepared,
+    data: &StandardisedData,
     training: Training,
     half: Option<Fitted>,
     stop: &Stop<'_>,
 ) -> Result<Option<Fitted>> {
-    let Training { steps, evaluations, seed } = training;
     match design {
-        Design::Exact { kernel } => exact_gp(data, *kernel, evaluations, seed).map(Some),
+        Design::Exact { kernel } => exact_gp(data, *kernel, training).map(Some),
         Design::Constant => constant(data).map(Some),
-        Design::Sparse { kernel, inducing } => sparse_gp(data, *kernel, *inducing, half, evaluations, seed).map(Some),
-        Design::Network { .. } => best_start(design, data, steps, seed, stop),
+        Design::Sparse { kernel, inducing } => sparse_gp(data, *kernel, *inducing, half, training).map(Some),
+        Design::Network { .. } => best_start(design, data, training.steps, training.seed, stop),
     }
 }
 
 /// Trains a network from the best of several starts, by their energy early on.
-fn best_start(design: &Design, data: &Prepared, steps: usize, seed: u64, stop: &Stop<'_>) -> Result<Option<Fitted>> {
+fn best_start(
+    design: &Design,
+    data: &StandardisedData,
+    steps: usize,
+    seed: u64,
+    stop: &Stop<'_>,
+) -> Result<Option<Fitted>> {
     let early = (EARLY * steps as f64).ceil() as usize;
     let mut best: Option<(f64, Trainer<'_>)> = None;
     for start in 0..STARTS {
@@ -135,17 +140,18 @@ pub(crate) fn train_again(
     candidate: &Candidate,
     fitted: &Fitted,
     weight: f64,
-    data: &Prepared,
+    data: &StandardisedData,
     training: Training,
 ) -> Result<Member> {
-    let Training { steps, evaluations, seed } = training.again();
+    let again = training.again();
+    let Training { steps, evaluations, seed, .. } = again;
     let data = for_candidate(candidate, data)?;
     let fitted = match &candidate.design {
         Design::Exact { .. } => exact::fit(&fitted.network, data.x(), data.y(), evaluations)?.fitted,
         Design::Constant => constant(&data)?,
         // As many as few inducing inputs take: on protein 20 more than a trial's gain many of them 0.03 nats and 2 % of
         // the RMSE.
-        Design::Sparse { .. } => on_all_rows(&fitted.network, &data, evaluations, seed)?,
+        Design::Sparse { .. } => on_all_rows(&fitted.network, &data, again)?,
         Design::Network { .. } => {
             let mut config: Config = candidate.design.config(data.x().rows(), steps, seed);
             // The rest of a course that has been gone before.
@@ -184,7 +190,7 @@ fn run(mut trainer: Trainer<'_>, stop: &Stop<'_>) -> Result<Option<Fitted>> {
 /// ```text
 /// σ² = (n + 1)/(n − 1)          of targets with mean 0 and variance 1, whose variance is divided by n
 /// ```
-fn constant(data: &Prepared) -> Result<Fitted> {
+fn constant(data: &StandardisedData) -> Result<Fitted> {
     let n = data.x().rows() as f64;
     let noise_var = if n > 1.0 { (n + 1.0) / (n - 1.0) } else { 1.0 };
     let inputs = data.x().cols();
@@ -196,15 +202,15 @@ fn constant(data: &Prepared) -> Result<Fitted> {
         dim_out: data.y().cols(),
     };
     let noise = Gaussian { noise_var: vec![noise_var; data.y().cols()] };
-    sparse::posterior(DeepGp::new(vec![layer], Likelihood::Gaussian(noise))?, data.x(), data.y(), PLAIN_ALPHA)
+    sparse::posterior(DeepGp::new(vec![layer], Likelihood::Gaussian(noise))?, data.x(), data.y(), PLAIN_ALPHA, 1)
 }
 
 /// An exact GP, from the hyperparameters of a sparse one that explains much by noise, and from starting values with
 /// little: the evidence has a maximum near each. On energy with indicators the second is higher by 100 nats and more,
 /// and a third more exact.
-fn exact_gp(data: &Prepared, kernel: KernelChoice, evaluations: usize, seed: u64) -> Result<Fitted> {
-    let (x, y) = (data.x(), data.y());
-    let start = sparse_gp(data, kernel, FIRST_INDUCING, None, evaluations, seed)?.network;
+fn exact_gp(data: &StandardisedData, kernel: KernelChoice, training: Training) -> Result<Fitted> {
+    let (x, y, Training { evaluations, seed, .. }) = (data.x(), data.y(), training);
+    let start = sparse_gp(data, kernel, FIRST_INDUCING, None, training)?.network;
     let found = exact::fit(&start, x, y, evaluations)?;
     let second = || -> Result<Option<Fitted>> {
         let sharp = first_gp(data, kernel, 1, &mut starting_stream(seed))?;
@@ -219,7 +225,7 @@ fn exact_gp(data: &Prepared, kernel: KernelChoice, evaluations: usize, seed: u64
 }
 
 /// A GP with so many inducing inputs at its starting values.
-fn first_gp(data: &Prepared, kernel: KernelChoice, inducing: usize, rng: &mut ChaCha8Rng) -> Result<DeepGp> {
+fn first_gp(data: &StandardisedData, kernel: KernelChoice, inducing: usize, rng: &mut ChaCha8Rng) -> Result<DeepGp> {
     let config = Design::Sparse { kernel, inducing }.config(data.x().rows(), 0, 0);
     let (gp, _) = network(data.x(), config.noise.likelihood(data.y().cols()), &config.architecture, rng)?;
     Ok(gp)
@@ -229,14 +235,13 @@ fn first_gp(data: &Prepared, kernel: KernelChoice, inducing: usize, rng: &mut Ch
 /// on. The last costs as much as all before it, three times over; with few evaluations each this finds more than many
 /// at the last alone.
 fn sparse_gp(
-    data: &Prepared,
+    data: &StandardisedData,
     kernel: KernelChoice,
     inducing: usize,
     half: Option<Fitted>,
-    evaluations: usize,
-    seed: u64,
+    training: Training,
 ) -> Result<Fitted> {
-    let mut rng = starting_stream(seed);
+    let mut rng = starting_stream(training.seed);
     let mut start = |m: usize| {
         let gp = first_gp(data, kernel, m, &mut rng)?;
         if kernel != KernelChoice::Linear || m != data.x().cols() {
@@ -248,7 +253,7 @@ fn sparse_gp(
     };
     let first = start(FIRST_INDUCING.min(inducing))?;
     let climbed = if half.is_some() { inducing / 2 } else { 0 };
-    let mut fitted = half.map_or_else(|| on_all_rows(&first, data, evaluations, seed), Ok)?;
+    let mut fitted = half.map_or_else(|| on_all_rows(&first, data, training), Ok)?;
     for m in rungs(inducing) {
         // Drawn for all rungs, since what is drawn depends on what was drawn before.
         let z = start(m)?.layers()[0].z.clone();
@@ -257,7 +262,8 @@ fn sparse_gp(
         }
         let layer = Layer { z, ..fitted.network.layers()[0].clone() };
         let gp = DeepGp::new(vec![layer], fitted.network.likelihood().clone())?;
-        fitted = on_all_rows(&gp, data, rung_evaluations(m, evaluations), seed)?;
+        let of_rung = Training { evaluations: rung_evaluations(m, training.evaluations), ..training };
+        fitted = on_all_rows(&gp, data, of_rung)?;
     }
     Ok(fitted)
 }
@@ -272,14 +278,16 @@ fn rungs(inducing: usize) -> Vec<usize> {
 }
 
 /// Hyperparameters from as many rows as are needed to find them, the factor from all.
-fn on_all_rows(start: &DeepGp, data: &Prepared, evaluations: usize, seed: u64) -> Result<Fitted> {
+fn on_all_rows(start: &DeepGp, data: &StandardisedData, training: Training) -> Result<Fitted> {
+    let Training { evaluations, seed, threads, .. } = training;
     let (x, y, alpha) = (data.x(), data.y(), PLAIN_ALPHA);
     if x.rows() <= MOST_EVIDENCE_ROWS {
-        return Ok(sparse::fit(start, x, y, alpha, evaluations)?.fitted);
+        return Ok(sparse::fit(start, x, y, alpha, evaluations, threads)?.fitted);
     }
     let rows = sample_rows(x.rows(), MOST_EVIDENCE_ROWS, &mut ChaCha8Rng::seed_from_u64(seed));
-    let found = sparse::fit(start, &x.select_rows(&rows), &y.select_rows(&rows), alpha, evaluations)?;
-    sparse::posterior(found.fitted.network, x, y, alpha)
+    let (few_x, few_y) = (x.select_rows(&rows), y.select_rows(&rows));
+    let found = sparse::fit(start, &few_x, &few_y, alpha, evaluations, threads)?;
+    sparse::posterior(found.fitted.network, x, y, alpha, threads)
 }
 
 /// Trains and validates a candidate on each fold, as far as `memory` does not know it. Nothing if it is time to stop. A
@@ -361,8 +369,9 @@ mod tests {
     fn what_half_of_the_inducing_inputs_found_saves_time_and_changes_nothing() -> Result<()> {
         let x = Mat::from_fn(300, 2, |i, j| (1.3 * (i * (j + 2)) as f64).sin());
         let y = Mat::from_fn(300, 1, |i, _| (3.0 * x[(i, 0)]).sin() * x[(i, 1)]);
-        let data = Prepared::new(x, y)?;
-        let gp = |inducing: usize, half: Option<Fitted>| sparse_gp(&data, KernelChoice::Eq, inducing, half, 12, 7);
+        let data = StandardisedData::new(x, y)?;
+        let training = Training { steps: 0, evaluations: 12, seed: 7, threads: 1 };
+        let gp = |inducing: usize, half: Option<Fitted>| sparse_gp(&data, KernelChoice::Eq, inducing, half, training);
         let (half, whole) = (gp(100, None)?, gp(200, None)?);
         assert_eq!(gp(200, Some(half.clone()))?, whole);
         // It is taken up, not left alone.

@@ -42,8 +42,8 @@ impl Jitter {
     }
 }
 
-/// Σ log x_i of positive numbers. Logarithms are dear, so one is taken for many of them where none is so far from 1 that their product
-/// could overflow or lose digits.
+/// Σ log x_i of positive numbers. Logarithms are dear, so one is taken for many of them where none is so far from 1
+/// that their product could overflow or lose digits.
 pub fn sum_of_logs(x: &[f64]) -> f64 {
     const MANY: usize = 24;
     const NEAR: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
@@ -118,7 +118,8 @@ impl Cholesky {
         }
     }
 
-    /// Whether K + jitter is positive definite by more than its own rounding: otherwise it is luck that it was factored.
+    /// Whether K + jitter is positive definite by more than its own rounding: otherwise it is luck that it was
+    /// factored.
     ///
     /// ```text
     /// tr (L Lᵀ)⁻¹ · M ε max_i k_ii < 1          the trace is at least 1/λ_min, M ε max k_ii what rounding may add to λ_min
@@ -151,8 +152,8 @@ impl Cholesky {
         if all_finite(self.l_inv.as_slice()) { Ok(()) } else { Err(not_definite(what, k.rows(), 0.0)) }
     }
 
-    /// Factors alone, with x ← L⁻¹ x: [`Cholesky::invert`] or [`Cholesky::invert_blocks`] comes next, and the caller sees whether that
-    /// has overflowed.
+    /// Factors alone, with x ← L⁻¹ x: [`Cholesky::invert`] or [`Cholesky::invert_blocks`] comes next, and the caller
+    /// sees whether that has overflowed.
     ///
     /// # Errors
     /// As [`Cholesky::refill_shifted`].

@@ -30,8 +30,8 @@ pub fn mul(out: &mut Mat, a: &Mat, op_a: Op, b: &Mat, op_b: Op) {
 /// Most iterations of the eigenvalue algorithm, per row: far more than it takes.
 const ITERATIONS: usize = 1000;
 
-/// Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix; `None` if the iteration fails or if what it
-/// gives is not finite.
+/// Eigenvalues, ascending, and eigenvectors (columns) of a symmetric matrix; `None` if the iteration fails or if what
+/// it gives is not finite.
 pub fn symmetric_eigen(a: &Mat) -> Option<(Vec<f64>, Mat)> {
     let n = a.rows();
     if !crate::simd::all_finite(a.as_slice()) {

@@ -1,5 +1,5 @@
-//! Cholesky factors and triangular solves on register tiles, by panels of rows: what a panel does to the rows below it is a
-//! product. All matrices are row-major.
+//! Cholesky factors and triangular solves on register tiles, by panels of rows: what a panel does to the rows below it
+//! is a product. All matrices are row-major.
 
 use super::Mat;
 use super::product::{Mode, Part, Product};
@@ -15,9 +15,9 @@ const ONE_PANEL: usize = 72;
 
 /// Factors `scale · K + shift · I` = UᵀU: reads the upper triangle of `k`; `inv_diag` receives 1/U_ii.
 ///
-/// `u` gets M rows that begin at cache lines: what is read soon after it was written should not straddle two. What stands below
-/// the diagonal and beyond M has no meaning. Products of two entries are taken, so those that matter should be larger than 1e-150;
-/// where they overflow a pivot fails. Cost: M³/3 flops.
+/// `u` gets M rows that begin at cache lines: what is read soon after it was written should not straddle two. What
+/// stands below the diagonal and beyond M has no meaning. Products of two entries are taken, so those that matter
+/// should be larger than 1e-150; where they overflow a pivot fails. Cost: M³/3 flops.
 ///
 /// # Errors
 /// The first pivot that is not positive and finite; `u` is then partly filled.
@@ -28,8 +28,8 @@ pub fn cholesky_upper(k: &Mat, scale: f64, shift: f64, u: &mut Mat, inv_diag: &m
     cholesky_solving(k, scale, shift, 0.0, u, inv_diag, None)
 }
 
-/// [`cholesky_upper`] that also solves Uᵀx = r in place, where one is given: as one more column of U this costs next to nothing, and alone
-/// as much as a third of a factorisation at M = 50, since every entry waits for the last.
+/// [`cholesky_upper`] that also solves Uᵀx = r in place, where one is given: as one more column of U this costs next to
+/// nothing, and alone as much as a third of a factorisation at M = 50, since every entry waits for the last.
 ///
 /// # Errors
 /// The first pivot that is below `least_pivot`, or not positive and finite; `x` is then as it was.
@@ -50,7 +50,8 @@ pub fn cholesky_solving(
     let (stride, columns) = (row_of(m), m + usize::from(x.is_some()));
     u.reshape(m, stride);
     inv_diag.resize(m, 0.0);
-    // The first panel takes its rows from K and x, the others find theirs, less what those above them do, in the place of U.
+    // The first panel takes its rows from K and x, the others find theirs, less what those above them do, in the place
+    // of U.
     let right = x.as_ref().map(|x| x.as_ptr());
     let mut source = Source { k: k.as_slice().as_ptr(), stride: m, columns: m, scale, shift, right };
     for i in first_panel(m)..m {
@@ -100,8 +101,8 @@ fn is_pivot(inv: f64, least: f64) -> bool {
     inv > 0.0 && inv * (inv * least) <= 1.0
 }
 
-/// Numbers in a row of U, which has room for one more column: whole cache lines, but not pages, whose beginnings would compete for the
-/// same places in the cache.
+/// Numbers in a row of U, which has room for one more column: whole cache lines, but not pages, whose beginnings would
+/// compete for the same places in the cache.
 fn row_of(m: usize) -> usize {
     const LINE: usize = 8;
     const PAGE: usize = 512;
@@ -136,8 +137,8 @@ pub enum Right<'a> {
 
 /// Solves UᵀX = R for a lower triangular right-hand side, with U and `inv_diag` from [`cholesky_upper`].
 ///
-/// What stands below the diagonal of U is not read. `x` must be lower triangular, or of another shape. Cost: M³/3 flops.
-/// With R = I this gives L⁻¹, L = Uᵀ.
+/// What stands below the diagonal of U is not read. `x` must be lower triangular, or of another shape. Cost: M³/3
+/// flops. With R = I this gives L⁻¹, L = Uᵀ.
 ///
 /// # Panics
 /// If the sizes differ.
@@ -311,7 +312,8 @@ impl Job for Factor {
                             let (above, to) = (panel.start..i, a.add(i * stride + j));
                             let mut acc = accumulate::<L, $r, $c, true>(own, left, a.add(j), stride, above, tail);
                             if tile == 0 {
-                                // The block on the diagonal: its pivots are found by scalars before its rows are solved.
+                                // The block on the diagonal: its pivots are found by scalars before its rows are
+                                // solved.
                                 pivots = Pivots::of::<L, $r>(acc.map(|row| row[0]));
                                 (0..$r).for_each(|r| *inv_diag.add(i + r) = pivots.inv_root[r]);
                             }
@@ -333,8 +335,8 @@ impl Job for Factor {
     }
 }
 
-/// A block on the diagonal, factored as VᵀDV with ones on the diagonal of V: a pivot then waits for a division of the last, not for its
-/// root, and rows that are solved do not wait for roots until they are done.
+/// A block on the diagonal, factored as VᵀDV with ones on the diagonal of V: a pivot then waits for a division of the
+/// last, not for its root, and rows that are solved do not wait for roots until they are done.
 #[derive(Default)]
 struct Pivots {
     /// V, above its diagonal.

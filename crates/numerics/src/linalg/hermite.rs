@@ -6,9 +6,9 @@
 //! √(k+1) p_{k+1}(x) = x p_k(x) − √k p_{k−1}(x),   p_0 = 1,   p_n' = √n p_{n−1}
 //! x_j: the zeros of p_n               w_j = 1 / Σ_{k<n} p_k(x_j)²
 //! ```
-//! The zeros are the eigenvalues of the Jacobi matrix with zero diagonal and off-diagonal √1 … √(n−1). Each is bracketed
-//! by counting the negative pivots of that matrix minus x, which cannot fail, and then polished by Newton's method.
-//! Reference: Golub & Welsch (1969), Calculation of Gauss quadrature rules.
+//! The zeros are the eigenvalues of the Jacobi matrix with zero diagonal and off-diagonal √1 … √(n−1). Each is
+//! bracketed by counting the negative pivots of that matrix minus x, which cannot fail, and then polished by Newton's
+//! method. Reference: Golub & Welsch (1969), Calculation of Gauss quadrature rules.
 
 /// Nodes x_j and weights w_j with Σ w_j f(x_j) ≈ E f(x), x ~ N(0, 1).
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,8 @@ use crate::error::{Error, Result};
 use crate::simd::Aligned;
 use std::ops::{Index, IndexMut};
 
-/// Dense `rows × cols` matrix of `f64`, row by row in one allocation, which begins at a cache line unless it came from elsewhere.
+/// Dense `rows × cols` matrix of `f64`, row by row in one allocation, which begins at a cache line unless it came from
+/// elsewhere.
 #[derive(Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Mat {
@@ -191,8 +192,8 @@ impl Mat {
         }
     }
 
-    /// Takes the rows named by `rows` out, in that order; the others close up in place. Beside the rows taken out it needs
-    /// no memory.
+    /// Takes the rows named by `rows` out, in that order; the others close up in place. Beside the rows taken out it
+    /// needs no memory.
     ///
     /// # Panics
     /// If `rows` is not strictly ascending or names a row that is not there.
@@ -216,7 +217,8 @@ impl Mat {
         self.reshape(rows, cols);
     }
 
-    /// Takes a shape: numbers stay in their order, row by row, as far as there is room, and those that come after them are zero.
+    /// Takes a shape: numbers stay in their order, row by row, as far as there is room, and those that come after them
+    /// are zero.
     pub fn reshape(&mut self, rows: usize, cols: usize) {
         let len = area(rows, cols);
         self.data.truncate(len);
@@ -285,8 +287,8 @@ impl Mat {
     }
 }
 
-/// The first of some numbers and those `step` after one another, and 0, under an operation for which their order does not matter: by fours,
-/// since each would have to wait for the last.
+/// The first of some numbers and those `step` after one another, and 0, under an operation for which their order does
+/// not matter: by fours, since each would have to wait for the last.
 fn fold_steps(numbers: &[f64], step: usize, f: impl Fn(f64, f64) -> f64) -> f64 {
     let mut four = [0.0; 4];
     for some in numbers.chunks(4 * step) {

@@ -53,7 +53,8 @@ fn row_sum(a: &Mat, part: Part, x: &[f64], out: &mut [f64]) {
     unsafe { run(RowSum { size, part, a: a.as_slice().as_ptr(), x, out: out.as_mut_ptr() }) }
 }
 
-/// The sum of the rows of a matrix or a lower triangle, each times its number; without numbers, their sum added to what is there.
+/// The sum of the rows of a matrix or a lower triangle, each times its number; without numbers, their sum added to what
+/// is there.
 struct RowSum {
     size: (usize, usize),
     part: Part,
@@ -207,8 +208,8 @@ impl<F: Fn(usize) -> f64> Job for ScaledRows<F> {
     }
 }
 
-/// `A ← scale · (A − B) − x yᵀ` in the lower triangle of a square matrix, without B if there is none; entries near the diagonal of the other
-/// half may be written too.
+/// `A ← scale · (A − B) − x yᵀ` in the lower triangle of a square matrix, without B if there is none; entries near the
+/// diagonal of the other half may be written too.
 ///
 /// # Panics
 /// If the sizes do not fit.
@@ -235,7 +236,8 @@ pub fn combine_symmetric(of_a: f64, a: &Mat, of_b: f64, b: &Mat, out: &mut Mat) 
     mirror(out, Part::Lower);
 }
 
-/// `A ← A + scale · B` in the lower triangle of a square matrix; entries near the diagonal of the other half may be written too.
+/// `A ← A + scale · B` in the lower triangle of a square matrix; entries near the diagonal of the other half may be
+/// written too.
 ///
 /// # Panics
 /// If the sizes do not fit.
@@ -247,8 +249,8 @@ pub fn add_scaled_lower(a: &mut Mat, scale: f64, b: &Mat) {
     unsafe { run(LowerSum { m, of_a: 1.0, a: at, b, outer: None, out: at, stride: m }) }
 }
 
-/// `out = A − B + x xᵀ` in the lower triangle of the first columns of a matrix; entries near the diagonal of the other half may be written
-/// too.
+/// `out = A − B + x xᵀ` in the lower triangle of the first columns of a matrix; entries near the diagonal of the other
+/// half may be written too.
 ///
 /// # Panics
 /// If the sizes do not fit.

@@ -1,12 +1,14 @@
-//! Solutions with a Cholesky factor for many right-hand sides, side by side in rows: by blocks of rows, whose own triangles are inverted
-//! beforehand, so that all that is done to right-hand sides are products. All matrices are row-major.
+//! Solutions with a Cholesky factor for many right-hand sides, side by side in rows: by blocks of rows, whose own
+//! triangles are inverted beforehand, so that all that is done to right-hand sides are products. All matrices are
+//! row-major.
 
 use super::Mat;
 use super::product::Part;
 use super::tile::{Strided, accumulate, column_tiles, load, store, unit};
 use crate::simd::{Job, Lanes, PAD, run};
 
-/// K = UᵀU: U from [`cholesky_upper`](super::factor::cholesky_upper), and the inverses of the triangles on its diagonal.
+/// K = UᵀU: U from [`cholesky_upper`](super::factor::cholesky_upper), and the inverses of the triangles on its
+/// diagonal.
 #[derive(Debug, Clone, Copy)]
 pub struct Factored<'a> {
     /// M rows; what stands below the diagonal is not read.
@@ -25,8 +27,8 @@ pub(super) fn invert_blocks(u: &Mat, inv_diag: &[f64], blocks: &mut Vec<[f64; PA
 }
 
 impl Factored<'_> {
-    /// X = K⁻¹ T for M × N matrices; if only a lower triangle is wanted, what stands above it has no meaning. Cost: 2 M² N flops, 3/2 for a
-    /// square of which half is wanted.
+    /// X = K⁻¹ T for M × N matrices; if only a lower triangle is wanted, what stands above it has no meaning. Cost: 2
+    /// M² N flops, 3/2 for a square of which half is wanted.
     ///
     /// # Panics
     /// If the sizes do not fit.
@@ -50,8 +52,8 @@ impl Factored<'_> {
     }
 }
 
-/// Blocks of rows: the first of them and their number, which is that of lanes but for a few short ones. These come first, where a lower
-/// triangle has least to do.
+/// Blocks of rows: the first of them and their number, which is that of lanes but for a few short ones. These come
+/// first, where a lower triangle has least to do.
 #[inline(always)]
 fn blocks(m: usize, lanes: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
     let rest = m % lanes;
@@ -157,7 +159,8 @@ struct Solve<'a> {
 impl Job for Solve<'_> {
     type Output = ();
 
-    /// X_I = U_II⁻ᵀ (T_I − Σ_{k<I} U_kIᵀ X_k) from the first block to the last, then X_I ← U_II⁻¹ (X_I − Σ_{k>I} U_Ik X_k) back.
+    /// X_I = U_II⁻ᵀ (T_I − Σ_{k<I} U_kIᵀ X_k) from the first block to the last, then X_I ← U_II⁻¹ (X_I − Σ_{k>I} U_Ik
+    /// X_k) back.
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
         let m = self.factored.u.rows();

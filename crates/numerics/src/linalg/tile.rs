@@ -8,7 +8,8 @@ use std::ops::Range;
 /// Vectors of a tile.
 pub(super) const VECTORS: usize = 3;
 
-/// A matrix read by broadcasting single entries: (i, k) stands at `data[i · row + k · inner]`, where one of the strides is 1.
+/// A matrix read by broadcasting single entries: (i, k) stands at `data[i · row + k · inner]`, where one of the strides
+/// is 1.
 #[derive(Clone, Copy)]
 pub(super) struct Strided {
     pub data: *const f64,
@@ -63,8 +64,8 @@ pub(super) unsafe fn load<L: Lanes, const R: usize, const C: usize>(
     }
 }
 
-/// Adds R × C vectors of Σ_k a(i, k) b(k, j) for k in `range`, or subtracts them if LESS. `a` points at (i, 0), `b` at (0, j); the last
-/// vector has `tail` lanes (0: all).
+/// Adds R × C vectors of Σ_k a(i, k) b(k, j) for k in `range`, or subtracts them if LESS. `a` points at (i, 0), `b` at
+/// (0, j); the last vector has `tail` lanes (0: all).
 ///
 /// Whatever can be decided before the loop is: instructions that do not multiply take the place of those that do.
 #[inline(always)]
@@ -143,8 +144,8 @@ unsafe fn over<L: Lanes, const R: usize, const C: usize, const LESS: bool>(
 
 /// Tiles of some columns: start, number of vectors, lanes of the last one (0: all).
 ///
-/// Four vectors are two and two, not three and one: in a tile of one vector an entry is broadcast for a single multiplication. That makes
-/// 4 % of a product at M = 50.
+/// Four vectors are two and two, not three and one: in a tile of one vector an entry is broadcast for a single
+/// multiplication. That makes 4 % of a product at M = 50.
 #[inline(always)]
 pub(super) fn column_tiles(columns: Range<usize>, lanes: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     tiles_of(columns, lanes, VECTORS)

@@ -81,7 +81,8 @@ pub fn transpose_rows_into(from: &Mat, to: &mut [f64], stride: usize) {
     unsafe { run(Transpose { from, part: Part::Full, to, stride, rows, cols }) }
 }
 
-/// `to = fromᵀ` for a square matrix with zeros above its diagonal; `to` must have zeros below its own, or another shape.
+/// `to = fromᵀ` for a square matrix with zeros above its diagonal; `to` must have zeros below its own, or another
+/// shape.
 ///
 /// # Panics
 /// If the matrix is not square.
@@ -96,8 +97,9 @@ pub fn transpose_lower_into(from: &Mat, to: &mut Mat) {
     unsafe { run(Transpose { from, part: Part::Lower, to, stride: m, rows: m, cols: m }) }
 }
 
-/// Where blocks of `lanes` begin that cover `n` ≥ `lanes` rows or columns. One that overlaps another takes what is left, rather than single
-/// numbers, whose stores a vector that is loaded soon after would wait for; so that nothing waits for that block either, it comes first.
+/// Where blocks of `lanes` begin that cover `n` ≥ `lanes` rows or columns. One that overlaps another takes what is
+/// left, rather than single numbers, whose stores a vector that is loaded soon after would wait for; so that nothing
+/// waits for that block either, it comes first.
 #[inline(always)]
 fn starts(n: usize, lanes: usize) -> impl Iterator<Item = usize> {
     let first = usize::from(!n.is_multiple_of(lanes));
@@ -180,7 +182,8 @@ impl Job for Mirror {
     }
 }
 
-/// `to = scale (from + fromᵀ)`. The two may be the same if the scale is ½: some blocks are taken twice, and means of equals are these.
+/// `to = scale (from + fromᵀ)`. The two may be the same if the scale is ½: some blocks are taken twice, and means of
+/// equals are these.
 struct Symmetrise {
     from: *const f64,
     to: *mut f64,
@@ -260,7 +263,8 @@ impl Weights {
         }
     }
 
-    /// The rows of the block from (i, j) on, i ≤ j, into `out`; where i = j, what stands below the diagonal there has no meaning.
+    /// The rows of the block from (i, j) on, i ≤ j, into `out`; where i = j, what stands below the diagonal there has
+    /// no meaning.
     #[inline(always)]
     unsafe fn rows<L: Lanes>(&self, i: usize, j: usize, out: *mut f64, stride: usize) {
         const { assert!(L::N <= PAD) };

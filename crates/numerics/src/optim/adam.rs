@@ -48,8 +48,8 @@ impl Adam {
         Ok(())
     }
 
-    /// One descent step. The square of every entry of the gradient must be finite: otherwise that entry would never move
-    /// again.
+    /// One descent step. The square of every entry of the gradient must be finite: otherwise that entry would never
+    /// move again.
     ///
     /// # Panics
     /// If the lengths differ from that of [`Adam::new`].

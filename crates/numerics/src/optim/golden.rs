@@ -1,7 +1,7 @@
 //! The maximum of a function of one number, by golden sections.
 
-/// Where `f` is greatest between `low` and `high`, for a function with one maximum there: each of so many sections leaves 0.618 of the
-/// interval, and the middle of the last one is returned. NaN counts as less than everything.
+/// Where `f` is greatest between `low` and `high`, for a function with one maximum there: each of so many sections
+/// leaves 0.618 of the interval, and the middle of the last one is returned. NaN counts as less than everything.
 pub fn golden_section(low: f64, high: f64, sections: usize, f: impl Fn(f64) -> f64) -> f64 {
     let golden = 0.5 * (5.0_f64.sqrt() - 1.0);
     let (mut low, mut high) = (low, high);

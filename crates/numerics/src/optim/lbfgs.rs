@@ -30,8 +30,9 @@ pub struct Minimum {
     pub evaluations: usize,
 }
 
-/// Descends from `theta` until a step gains less than `tolerance` or the evaluations are used up. `function` gives value and
-/// gradient, or nothing where it cannot be evaluated: such a step is shortened. `None` if it cannot be evaluated at the start.
+/// Descends from `theta` until a step gains less than `tolerance` or the evaluations are used up. `function` gives
+/// value and gradient, or nothing where it cannot be evaluated: such a step is shortened. `None` if it cannot be
+/// evaluated at the start.
 pub fn minimise(
     theta: Vec<f64>,
     max_evaluations: usize,

@@ -3,13 +3,13 @@
 /// Evaluations after which the bracket is as good as it gets; halvings alone need some 50.
 const MOST_EVALUATIONS: usize = 100;
 
-/// Where `f` vanishes between `low` and `high`, at which it is not positive and not negative: to `tolerance`, or as closely as numbers
-/// lie there. For a function that does not change its sign it is the end at which it is closer to 0.
+/// Where `f` vanishes between `low` and `high`, at which it is not positive and not negative: to `tolerance`, or as
+/// closely as numbers lie there. For a function that does not change its sign it is the end at which it is closer to 0.
 ///
-/// The first point is that of a straight line through both ends. Each later one is that of a parabola through the last three
-/// points, x as a function of f, where these allow for one without a turn in between, and halves the bracket elsewhere.
-/// Reference: Chandrupatla (1997), "A new hybrid quadratic/bisection algorithm for finding the zero of a nonlinear function without
-/// using derivatives".
+/// The first point is that of a straight line through both ends. Each later one is that of a parabola through the last
+/// three points, x as a function of f, where these allow for one without a turn in between, and halves the bracket
+/// elsewhere. Reference: Chandrupatla (1997), "A new hybrid quadratic/bisection algorithm for finding the zero of a
+/// nonlinear function without using derivatives".
 pub fn root(low: f64, high: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> f64 {
     let (mut a, mut b) = ((low, f(low)), (high, f(high)));
     if a.1 >= 0.0 || b.1 <= 0.0 {
@@ -26,7 +26,8 @@ pub fn root(low: f64, high: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> f64 
         }
         let x = a.0 + t.clamp(least, 1.0 - least) * (b.0 - a.0);
         let new = (x, f(x));
-        // The new point takes the place of the end with its sign, which c keeps; a is the last point, b on its other side.
+        // The new point takes the place of the end with its sign, which c keeps; a is the last point, b on its other
+        // side.
         let c = if (new.1 > 0.0) == (a.1 > 0.0) { a } else { std::mem::replace(&mut b, a) };
         a = new;
         let (xi, phi) = ((a.0 - b.0) / (c.0 - b.0), (a.1 - b.1) / (c.1 - b.1));
@@ -45,7 +46,8 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// Roots of functions that are straight, bent, flat at the root, steep, and a step, with the evaluations that may be needed.
+    /// Roots of functions that are straight, bent, flat at the root, steep, and a step, with the evaluations that may
+    /// be needed.
     #[test]
     fn roots_are_found_with_few_evaluations() {
         type Function = fn(f64) -> f64;

@@ -209,8 +209,8 @@ unsafe fn scaled(shifted: __m256d, r: __m256d, poly: &[f64; 11]) -> __m256d {
     }
 }
 
-/// y, but 0 where x is below `low`, infinity where it is above `high`, and x itself where that is NaN, which the exponent
-/// shift garbles.
+/// y, but 0 where x is below `low`, infinity where it is above `high`, and x itself where that is NaN, which the
+/// exponent shift garbles.
 #[inline(always)]
 unsafe fn ends(x: __m256d, y: __m256d, low: f64, high: f64) -> __m256d {
     unsafe {

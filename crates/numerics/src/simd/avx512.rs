@@ -12,8 +12,8 @@ pub struct Avx512;
 /// Compiles and runs a job with AVX-512.
 ///
 /// # Safety
-/// The processor must have AVX-512 F and DQ, and what the job says of its own pointers must hold. The job is taken out of
-/// its place: nobody may use it again.
+/// The processor must have AVX-512 F and DQ, and what the job says of its own pointers must hold. The job is taken out
+/// of its place: nobody may use it again.
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) unsafe fn run<J: Job>(job: &ManuallyDrop<J>) -> J::Output {
     // SAFETY: passed on to the caller.
@@ -88,7 +88,8 @@ impl Lanes for Avx512 {
         unsafe { _mm512_max_pd(a, b) }
     }
 
-    /// By Newton's method from 14 bits, y ← y + ½y (1 − x y²) for y = 1/√x: the processor's own root takes three times as long.
+    /// By Newton's method from 14 bits, y ← y + ½y (1 − x y²) for y = 1/√x: the processor's own root takes three times
+    /// as long.
     #[inline(always)]
     unsafe fn sqrt_positive(x: __m512d) -> __m512d {
         unsafe {
@@ -190,8 +191,8 @@ impl Lanes for Avx512 {
     #[inline(always)]
     unsafe fn exp(x: __m512d) -> __m512d {
         unsafe {
-            // Where exponentials are 0 or infinite already. max and min return their second argument when either is NaN,
-            // so NaN passes.
+            // Where exponentials are 0 or infinite already. max and min return their second argument when either is
+            // NaN, so NaN passes.
             let x = _mm512_max_pd(_mm512_set1_pd(-800.0), _mm512_min_pd(_mm512_set1_pd(800.0), x));
             // Rounds to sixteenths: k/16 by itself, and k in the lowest bits.
             let magic = _mm512_set1_pd(MAGIC / 16.0);

@@ -51,8 +51,8 @@ struct Reduce {
     n: usize,
 }
 
-/// Sums what `add` adds to its last argument for the numbers from its first argument on, as many as its second says or a vector of them.
-/// Vectors go to four sums by turns, since each waits for its last term.
+/// Sums what `add` adds to its last argument for the numbers from its first argument on, as many as its second says or
+/// a vector of them. Vectors go to four sums by turns, since each waits for its last term.
 #[inline(always)]
 unsafe fn in_fours<L: Lanes>(n: usize, mut add: impl FnMut(usize, usize, L::V) -> L::V) -> f64 {
     // SAFETY: passed on to the caller.

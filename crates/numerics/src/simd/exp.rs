@@ -2,7 +2,8 @@
 //!
 //! Polynomials for (eʳ − 1)/r interpolate at Chebyshev nodes (degree 5 on |r| ≤ ln 2/32, degree 10 on |r| ≤ ln 2/2;
 //! relative error of eʳ 1.4e-17 and 1.1e-17), computed with 60 digits. Logarithms of 2 are split so that k times the
-//! high part is exact. Those for (2ʳ − 1)/r are made alike (0 ≤ r ≤ 1/16 and |r| ≤ ½; 2.8e-17 and 2.0e-17; [`SMALL_POWERS`]; at most 5e-17).
+//! high part is exact. Those for (2ʳ − 1)/r are made alike (0 ≤ r ≤ 1/16 and |r| ≤ ½; 2.8e-17 and 2.0e-17;
+//! [`SMALL_POWERS`]; at most 5e-17).
 
 use super::{Isa, Job, Lanes, run, run_on};
 
@@ -185,8 +186,9 @@ pub unsafe fn small_power<L: Lanes, const P: usize>(y: L::V) -> L::V {
     }
 }
 
-/// Powers of two below this are 0. Nothing is lost beside kernel values near one, and much is gained: a number below 2⁻¹⁰²² is
-/// subnormal, and so soon is what is multiplied by one near it; a processor takes a hundred times as long for these.
+/// Powers of two below this are 0. Nothing is lost beside kernel values near one, and much is gained: a number below
+/// 2⁻¹⁰²² is subnormal, and so soon is what is multiplied by one near it; a processor takes a hundred times as long for
+/// these.
 pub const MIN_POWER: f64 = -900.0;
 /// Above this the forms without `vscalefpd` return infinity.
 pub(super) const MAX_POWER: f64 = 1023.9;

@@ -87,10 +87,11 @@ pub trait Lanes: Copy {
     unsafe fn fold(v: &[Self::V], s: usize) -> Self::V;
     /// Transposes an N × N block: `to[j · to_stride + i] = from[i · from_stride + j]`; the two may be the same block.
     unsafe fn transpose(from: *const f64, from_stride: usize, to: *mut f64, to_stride: usize);
-    /// eˣ, to 2 ulp where it is a normal number; 0 or nearly 0 below −707.5, infinity above 709.7 or where it overflows, NaN for NaN.
+    /// eˣ, to 2 ulp where it is a normal number; 0 or nearly 0 below −707.5, infinity above 709.7 or where it
+    /// overflows, NaN for NaN.
     unsafe fn exp(v: Self::V) -> Self::V;
-    /// 2ˣ, to 2 ulp; 0 below −900 (`exp::MIN_POWER`), infinity where it overflows or nearly does, NaN for NaN. Cheaper than eˣ, since x
-    /// less its nearest power is exact.
+    /// 2ˣ, to 2 ulp; 0 below −900 (`exp::MIN_POWER`), infinity where it overflows or nearly does, NaN for NaN. Cheaper
+    /// than eˣ, since x less its nearest power is exact.
     unsafe fn exp2(v: Self::V) -> Self::V;
     /// 2ˣ where x is not below −900.
     #[inline(always)]

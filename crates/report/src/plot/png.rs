@@ -1,10 +1,9 @@
-//! Shapes as a PNG picture: coverage by zeno, glyphs from the font, compression by flate2.
+//! Shapes as a PNG picture: coverage by zeno, glyphs from the font, the file's form by png.
 
 use super::colour::Ink;
 use super::font;
 use super::scene::{Anchor, Item, Paint, Point, Rect, Scene, Stroke, Text};
-use flate2::{Compression, Crc, write::ZlibEncoder};
-use std::io::Write;
+use png::{BitDepth, ColorType, Encoder, Filter};
 use ttf_parser::OutlineBuilder;
 use zeno::{Cap, Command, Fill, Join, Mask, Style, Vector};
 
@@ -194,46 +193,32 @@ impl<F: Fn(f32, f32) -> Vector> OutlineBuilder for Pen<'_, F> {
     }
 }
 
-/// A PNG file of 8-bit red, green and blue.
+/// A PNG file of 8-bit red, green and blue. Rows are not filtered, which suits flat colours.
 fn encode(width: usize, height: usize, rgb: &[u8]) -> Vec<u8> {
-    let mut header = Vec::new();
-    header.extend((width as u32).to_be_bytes());
-    header.extend((height as u32).to_be_bytes());
-    // Eight bits, colour type RGB, and the one compression, filter and order there is.
-    header.extend([8, 2, 0, 0, 0]);
-    let mut zlib = ZlibEncoder::new(Vec::new(), Compression::default());
-    for row in rgb.chunks(3 * width) {
-        // Each row begins with its filter: none, which suits flat colours.
-        zlib.write_all(&[0]).and_then(|()| zlib.write_all(row)).expect("a vector takes whatever is written");
-    }
-    let pixels = zlib.finish().expect("a vector takes whatever is written");
-    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
-    for (name, body) in [(b"IHDR", &header), (b"IDAT", &pixels), (b"IEND", &Vec::new())] {
-        file.extend((body.len() as u32).to_be_bytes());
-        let mut crc = Crc::new();
-        for part in [&name[..], body] {
-            crc.update(part);
-            file.extend(part);
-        }
-        file.extend(crc.sum().to_be_bytes());
-    }
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, width as u32, height as u32);
+    encoder.set_color(ColorType::Rgb);
+    encoder.set_depth(BitDepth::Eight);
+    encoder.set_filter(Filter::NoFilter);
+    let written = encoder.write_header().and_then(|mut writer| {
+        writer.write_image_data(rgb)?;
+        writer.finish()
+    });
+    written.expect("a vector takes whatever is written, and there are as many dots as announced");
     file
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flate2::read::ZlibDecoder;
-    use std::io::Read;
+    use std::io::Cursor;
 
-    /// The dots of a picture that this file has written.
-    fn decode(png: &[u8]) -> (usize, Vec<[u8; 3]>) {
-        let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap()) as usize;
-        let (width, length) = (number(16), number(33));
-        let mut rows = Vec::new();
-        ZlibDecoder::new(&png[41..41 + length]).read_to_end(&mut rows).unwrap();
-        let dots = rows.chunks(3 * width + 1).flat_map(|r| r[1..].chunks(3).map(|c| [c[0], c[1], c[2]])).collect();
-        (width, dots)
+    /// The width of a picture that this file has written, and its dots.
+    fn decode(file: &[u8]) -> (usize, Vec<[u8; 3]>) {
+        let mut picture = png::Decoder::new(Cursor::new(file)).read_info().unwrap();
+        let mut rgb = vec![0; picture.output_buffer_size().unwrap()];
+        let width = picture.next_frame(&mut rgb).unwrap().width;
+        (width as usize, rgb.chunks(3).map(|dot| [dot[0], dot[1], dot[2]]).collect())
     }
 
     fn draw(item: Item) -> (usize, Vec<[u8; 3]>) {

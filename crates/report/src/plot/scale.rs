@@ -22,8 +22,9 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The range of the numbers with a little room on either side, whatever they are: numbers that are not finite, or on
-    /// a logarithmic axis not positive, are left out of it; one number gets a range around itself, none gets one around 0.
+    /// The range of the numbers with a little room on either side, whatever they are: numbers that are not finite, or
+    /// on a logarithmic axis not positive, are left out of it; one number gets a range around itself, none gets one
+    /// around 0.
     pub fn of(values: impl IntoIterator<Item = f64>, log: bool) -> Self {
         let usable = values.into_iter().filter_map(|v| coordinate(v, log)).map(|c| c.clamp(-HUGEST_END, HUGEST_END));
         let range = usable.fold(None, |r: Option<(f64, f64)>, v| Some(r.map_or((v, v), |(l, h)| (l.min(v), h.max(v)))));

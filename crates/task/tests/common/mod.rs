@@ -5,7 +5,7 @@ use deepgp::Fitted;
 use deepgp::train::Outcome;
 use deepgp_data::Schema;
 use deepgp_numerics::linalg::Mat;
-use deepgp_task::{Config, CurvePoint, LinearModel, Prepared, Preprocessing, Range, Record, SavedModel};
+use deepgp_task::{Config, CurvePoint, LinearModel, Preprocessing, Range, Record, SavedModel, StandardisedData};
 
 /// Two inputs of different units and one target.
 pub fn data(n: usize) -> (Mat, Mat) {
@@ -27,7 +27,7 @@ pub fn config(iterations: usize) -> Config {
     config
 }
 
-pub fn preprocessing(data: &Prepared, x: &Mat) -> Preprocessing {
+pub fn preprocessing(data: &StandardisedData, x: &Mat) -> Preprocessing {
     Preprocessing {
         task: data.task(),
         schema: Schema::numeric(&["voltage".into(), "température".into()], &["yield".into()]).expect("a schema"),
@@ -37,23 +37,23 @@ pub fn preprocessing(data: &Prepared, x: &Mat) -> Preprocessing {
     }
 }
 
-pub fn saved_from(config: Config, prepared: &Prepared, x: &Mat, fitted: Fitted, outcome: &Outcome) -> SavedModel {
+pub fn saved_from(config: Config, data: &StandardisedData, x: &Mat, fitted: Fitted, outcome: &Outcome) -> SavedModel {
     let mut record = Record::new(config, x.rows());
     let energy = Some(outcome.energy);
     record.curve.push(CurvePoint { step: outcome.steps, energy, rmse: None, mean_log_density: None });
     record.finish(outcome, 0.0);
-    let linear = LinearModel::fit(prepared).expect("a linear model");
+    let linear = LinearModel::fit(data).expect("a linear model");
     let members = vec![deepgp_task::Member::new(1.0, fitted)];
-    SavedModel::new(preprocessing(prepared, x), members, linear, record).expect("one network")
+    SavedModel::new(preprocessing(data, x), members, linear, record).expect("one network")
 }
 
 /// The model after so many steps.
 pub fn saved(config: Config) -> SavedModel {
     let (x, y) = data(60);
-    let prepared = Prepared::new(x.clone(), y.clone()).expect("data");
-    let mut trainer = prepared.trainer(&config).expect("a trainer");
+    let data = StandardisedData::new(x.clone(), y.clone()).expect("data");
+    let mut trainer = data.trainer(&config).expect("a trainer");
     let outcome = trainer.run(&mut ());
-    saved_from(config, &prepared, &x, trainer.fitted(), &outcome)
+    saved_from(config, &data, &x, trainer.fitted(), &outcome)
 }
 
 /// Rows to predict, some far from the training data.

@@ -241,7 +241,7 @@ mod tests {
                 let (mut tables, mut k, mut alone) = (EqTables::default(), Mat::default(), Mat::default());
                 law.prepare_exact(&z, &mut tables);
                 assert_eq!(tables.near, of_z < 2.0, "both forms are to be met");
-                law.cross_prepared(&tables, &x, &mut k, &mut scratch);
+                law.cross_from_tables(&tables, &x, &mut k, &mut scratch);
                 for n in 0..points {
                     for i in 0..m {
                         let square = |q: usize| ((x[(n, q)] - z[(i, q)]) / law.lengthscale[q]).powi(2);
@@ -253,7 +253,7 @@ mod tests {
                             "{isa:?} {points} × {m} at ({n}, {i}): {error}"
                         );
                     }
-                    law.cross_prepared(&tables, &Mat::from_fn(1, 3, |_, q| x[(n, q)]), &mut alone, &mut scratch);
+                    law.cross_from_tables(&tables, &Mat::from_fn(1, 3, |_, q| x[(n, q)]), &mut alone, &mut scratch);
                     assert_eq!(alone.row(0), k.row(n), "{isa:?} {points} × {m}, point {n}");
                 }
             }
