@@ -108,9 +108,14 @@ impl Job for Axpy {
         // SAFETY: passed on to the caller.
         unsafe {
             let s = L::splat(self.s);
-            for i in (0..self.n).step_by(L::N) {
-                let (x, y, left) = (self.x.add(i), self.y.add(i), self.n - i);
-                L::store_some(y, L::mul_add(s, L::load_some(x, left), L::load_some(y, left)), left);
+            let left = self.n % L::N;
+            for i in (0..self.n - left).step_by(L::N) {
+                let (x, y) = (self.x.add(i), self.y.add(i));
+                L::store(y, L::mul_add(s, L::load(x), L::load(y)));
+            }
+            if left > 0 {
+                let (x, y) = (self.x.add(self.n - left), self.y.add(self.n - left));
+                L::store_part(y, L::mul_add(s, L::load_part(x, left), L::load_part(y, left)), left);
             }
         }
     }
@@ -133,10 +138,16 @@ impl Job for Combine {
         // SAFETY: passed on to the caller.
         unsafe {
             let (a, b) = (L::splat(self.a), L::splat(self.b));
-            for i in (0..self.n).step_by(L::N) {
-                let (x, y, out, left) = (self.x.add(i), self.y.add(i), self.out.add(i), self.n - i);
-                let by = L::mul(b, L::load_some(y, left));
-                L::store_some(out, L::mul_add(a, L::load_some(x, left), by), left);
+            let left = self.n % L::N;
+            for i in (0..self.n - left).step_by(L::N) {
+                let (x, y, out) = (self.x.add(i), self.y.add(i), self.out.add(i));
+                L::store(out, L::mul_add(a, L::load(x), L::mul(b, L::load(y))));
+            }
+            if left > 0 {
+                let at = self.n - left;
+                let (x, y, out) = (self.x.add(at), self.y.add(at), self.out.add(at));
+                let by = L::mul(b, L::load_part(y, left));
+                L::store_part(out, L::mul_add(a, L::load_part(x, left), by), left);
             }
         }
     }
