@@ -100,6 +100,6 @@ impl Loaded {
         };
         let (path, name) = (source.label().display(), name.unwrap_or_default());
         let number = batch.rows.get(row).map_or(0, |row| row + 1);
-        anyhow!("{path}, data row {number}, column {name:?}: the numbers become too large ({what} of {value})")
+        anyhow!("{path}, data row {number}, column {name:?}: the computation overflows: {what} would be {value}")
     }
 }

@@ -119,7 +119,7 @@ impl Display for Notice {
             Self::RepeatedInputs { count, rows } => {
                 write!(
                     f,
-                    "{count} of {rows} rows have the same inputs as an earlier row; scores on rows with a twin flatter"
+                    "{count} of {rows} rows have the same inputs as an earlier row; scores on repeated rows are too optimistic"
                 )
             }
             Self::WholeTarget { column, different } => write!(

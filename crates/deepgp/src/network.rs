@@ -162,7 +162,7 @@ impl Parameters for DeepGp {
     }
 }
 
-/// ∂F/∂(parameters) of a network, natural values.
+/// ∂ℒ/∂(parameters) of a network, natural values.
 #[derive(Debug, Clone)]
 pub struct Gradient {
     /// Per layer.

@@ -68,8 +68,8 @@ pub fn remark(remark: Remark, result: &FitResult) -> String {
             number(check.samples)
         ),
         Remark::Recalibrated { factor } => format!(
-            "predicted standard deviations are multiplied by {}, which suits the held-out rows best; their scores flatter \
-             a little for it",
+            "predicted standard deviations are multiplied by {}, which suits the held-out rows best: their scores are \
+             slightly optimistic",
             number(factor)
         ),
         Remark::NotRecalibrated => "too few rows to hold any out: nothing was recalibrated".to_owned(),

@@ -1,5 +1,6 @@
-//! GPs without hidden layers, in closed form: with known inputs and Gaussian noise nothing has to be iterated but the
-//! hyperparameters.
+//! GPs without hidden layers, in closed form.
+//!
+//! With exact inputs and Gaussian noise only the hyperparameters are found by iteration.
 //!
 //! Both kinds are ways to a [`Fitted`] network of one layer: prediction, storage and everything else are those of any
 //! network. [`exact`] has an inducing input on every row, [`sparse`] has few.

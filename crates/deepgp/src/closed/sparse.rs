@@ -1,5 +1,5 @@
-//! The sparse GP in closed form: the fixed point of power EP, which on known inputs and Gaussian noise every engine
-//! moves to.
+//! The sparse GP in closed form: the fixed point of power EP, to which every engine moves where inputs are exact and
+//! noise is Gaussian.
 //!
 //! With t_n = L⁻¹k_n, L Lᵀ = K_zz + jitter, and d_n = k(x_n, x_n) − t_nᵀt_n what the inducing inputs leave open,
 //!

@@ -11,9 +11,8 @@ use crate::pass::{Cores, Evaluate, Pass, Stack, Sums};
 use deepgp_numerics::linalg::{Jitter, Mat};
 use deepgp_numerics::pool::{each, lent, try_each};
 
-/// For up to this many times as many points as inducing inputs it is cheaper to solve with a factor than to make its
-/// inverse and multiply.
-const FEW: usize = 2;
+/// With at most this many points per inducing input, solving with a factor costs less than inverting it and multiplying.
+const SOLVE_UP_TO_POINTS_PER_INDUCING: usize = 2;
 
 /// What the cavities of a pass are made of: prior × factorˢ.
 #[derive(Clone, Copy)]
@@ -158,7 +157,7 @@ impl StepWorkspace {
         let Self { inputs: first, context, cavity, is_factored, projections, evaluator, .. } = self;
         let (CavityOf { factors, share }, Passes { n_points, for_sites }) = (cavity_of, passes);
         let (n_points, for_sites, first) = (n_points, for_sites, *first);
-        *is_factored = for_sites && first == Inputs::Exact && n_points <= FEW * model.layers()[0].n_inducing();
+        *is_factored = for_sites && first == Inputs::Exact && n_points <= SOLVE_UP_TO_POINTS_PER_INDUCING * model.layers()[0].n_inducing();
         let memory = ((lent(context.sized(model)), lent(cavity)), lent(projections));
         try_each(evaluator.pool(n_points), memory, |l, ((inducing, cavity), projection)| {
             let inputs = Inputs::of_layer(l, first);

@@ -82,7 +82,7 @@ impl Group {
         }
     }
 
-    /// The adjoint of [`Group::forward`]; ∂F/∂B comes with [`Group::end_block`].
+    /// The adjoint of [`Group::forward`]; ∂ℒ/∂B comes with [`Group::end_block`].
     pub fn backward(
         &mut self,
         kernel: &Kernel,
@@ -103,7 +103,7 @@ impl Group {
         }
     }
 
-    /// Puts the ∂F/∂B of all points since the last call into the lower triangles of `c`, or adds them to these.
+    /// Puts the ∂ℒ/∂B of all points since the last call into the lower triangles of `c`, or adds them to these.
     pub fn end_block(&mut self, c: &mut [Mat], add: bool) {
         match self {
             Group::Eq(fused) => fused.end_block(c, add),
@@ -166,7 +166,7 @@ impl OneByOne {
                 axpy(mean_bar, a, &mut bar.psi1);
                 axpy(b_bar, b, &mut bar.psi2);
                 tri::add_lower(b_bar, &psi.psi2, &mut c[d]);
-                // ∂F/∂A = ψ̄ψ₁ + 2 b Ψ₂A + Σ_q ξ̄ξ_q
+                // ∂ℒ/∂A = ψ̄ψ₁ + 2 b Ψ₂A + Σ_q ξ̄ξ_q
                 let a_bar = grad.a[d].row_mut(grad.first_row + g);
                 tri::packed_mul(&psi.psi2, a, psi2_a);
                 a_bar.iter_mut().zip(&*psi2_a).for_each(|(out, psi2_a)| *out = 2.0 * b_bar * psi2_a);

@@ -49,22 +49,22 @@ impl Products {
 /// What the adjoint of the products starts from.
 #[derive(Debug, Clone, Copy)]
 pub struct GroupBar<'a> {
-    /// ∂F/∂ψ₀ of every point.
+    /// ∂ℒ/∂ψ₀ of every point.
     pub psi0: &'a [f64],
-    /// ∂F/∂(products).
+    /// ∂ℒ/∂(products).
     pub products: &'a Products,
 }
 
 /// Where the adjoint of the products leaves its results.
 #[derive(Debug)]
 pub struct GroupGrad<'a, S> {
-    /// ∂F/∂m', a row a point, added to.
+    /// ∂ℒ/∂m', a row a point, added to.
     pub mean: &'a mut Mat,
-    /// ∂F/∂v', a row a point, added to.
+    /// ∂ℒ/∂v', a row a point, added to.
     pub var: &'a mut Mat,
     /// The kernel's sums over points, added to.
     pub sums: &'a mut S,
-    /// ∂F/∂A_d of every point, a row a point of a matrix an output; set.
+    /// ∂ℒ/∂A_d of every point, a row a point of a matrix an output; set.
     pub a: &'a mut [Mat],
     /// The row of the group's first point in these.
     pub first_row: usize,

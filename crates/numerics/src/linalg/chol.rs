@@ -231,7 +231,7 @@ impl Cholesky {
         out
     }
 
-    /// Adjoint of the factorisation, from ∂F/∂L to the symmetric ∂F/∂K. Only the lower triangle of `l_bar` is read.
+    /// Adjoint of the factorisation, from ∂ℒ/∂L to the symmetric ∂ℒ/∂K. Only the lower triangle of `l_bar` is read.
     pub fn adjoint(&self, l_bar: &Mat) -> Mat {
         let m = self.u.rows();
         let (l, lower) = (self.l(), Mat::from_fn(m, m, |i, j| if j <= i { l_bar[(i, j)] } else { 0.0 }));

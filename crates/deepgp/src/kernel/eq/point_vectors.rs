@@ -187,7 +187,7 @@ impl Job for ComputeWidths<'_> {
     }
 }
 
-/// From the sums of a vector of points to ∂F/∂(input moments) and ∂F/∂(parameters), which are added to, by the formulas
+/// From the sums of a vector of points to ∂ℒ/∂(input moments) and ∂ℒ/∂(parameters), which are added to, by the formulas
 /// at the top of `fused/mod.rs`; `scale` is the factor that sums of F lack, a number a lane. A job, since the compiler
 /// would make so large a closure a function of its own, without vectors.
 pub(super) struct InputGradient<'a> {
