@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// A Parquet or Arrow file is damaged or uses what its reader does not know.
     #[error("{}: {message}", path.display())]
-    Binary {
+    DamagedFile {
         /// The file.
         path: PathBuf,
         /// What its reader says.

@@ -12,14 +12,14 @@ use std::sync::{Mutex, PoisonError};
 /// Reads the records of a file, plain or compressed.
 ///
 /// # Errors
-/// [`Error::NotARecord`] with the line, [`Error::Data`] if it cannot be read.
+/// [`Error::InvalidRecord`] with the line, [`Error::Data`] if it cannot be read.
 pub fn read_records(path: &Path) -> Result<Vec<Line>> {
     let text = Source::new(path).text()?;
     (1..).zip(text.lines()).map(|(number, line)| parse(path, number, line)).collect()
 }
 
 fn parse(path: &Path, line: usize, text: &str) -> Result<Line> {
-    serde_json::from_str(text).map_err(|e| Error::NotARecord { path: path.into(), line, cause: e.to_string() })
+    serde_json::from_str(text).map_err(|e| Error::InvalidRecord { path: path.into(), line, cause: e.to_string() })
 }
 
 /// A record file that grows. Threads can share it.
@@ -46,7 +46,7 @@ impl Log {
     /// leaves, is cut off.
     ///
     /// # Errors
-    /// [`Error::File`], [`Error::NotARecord`].
+    /// [`Error::File`], [`Error::InvalidRecord`].
     pub fn open(path: &Path) -> Result<Self> {
         let fault = |cause| Error::File { action: "open", path: path.into(), cause };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(read_records(&path)?, [choice("a", "x"), choice("b", "y"), choice("c", "z")]);
         // Damage in the middle is no torn end.
         std::fs::write(&path, [b"nonsense\n", &whole[..]].concat()).expect("a folder of our own");
-        assert!(matches!(Log::open(&path), Err(Error::NotARecord { line: 1, .. })));
+        assert!(matches!(Log::open(&path), Err(Error::InvalidRecord { line: 1, .. })));
         std::fs::remove_dir_all(folder).expect("a folder of our own");
         Ok(())
     }

@@ -49,9 +49,9 @@ impl Published {
     /// `source` and `splits`, in any order; figures may be missing.
     ///
     /// # Errors
-    /// [`Error::Data`] for what is no table, [`Error::NotPublished`] with the line for what is no such table.
+    /// [`Error::Data`] for what is no table, [`Error::InvalidPublishedTable`] with the line for what is no such table.
     pub fn read(path: &Path) -> Result<Self> {
-        let fault = |line: Option<u64>, cause: String| Error::NotPublished { path: path.into(), line, cause };
+        let fault = |line: Option<u64>, cause: String| Error::InvalidPublishedTable { path: path.into(), line, cause };
         let mut reader = Reader::open(&Source::new(path), &ReadOptions::default())?;
         let names = reader.names().to_vec();
         if let Some(name) = names.iter().find(|name| !COLUMNS.contains(&name.as_str())) {

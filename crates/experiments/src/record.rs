@@ -115,7 +115,7 @@ pub struct Course {
     pub points: Vec<(usize, f64)>,
 }
 
-/// What a search or a choice makes small.
+/// Criterion that a search or a choice minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {

@@ -142,10 +142,10 @@ pub struct ModelSettings {
         arg(long, value_name = "POWER", allow_negative_numbers = true, help_heading = "Training")
     )]
     pub alpha: Option<f64>,
-    /// Step of site updates, in (0, 1] [default: what suits the engine]
+    /// Damping: step of site updates, in (0, 1] [default: what suits the engine]
     #[cfg_attr(
         feature = "clap",
-        arg(long, value_name = "STEP", allow_negative_numbers = true, help_heading = "Training")
+        arg(long, value_name = "RHO", allow_negative_numbers = true, help_heading = "Training")
     )]
     pub damping: Option<f64>,
     /// Learning rate of Adam [default: 0.005]
@@ -154,8 +154,8 @@ pub struct ModelSettings {
         arg(long, value_name = "RATE", allow_negative_numbers = true, help_heading = "Training")
     )]
     pub lr: Option<f64>,
-    /// Course of the learning rate [default: cosine]
-    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "COURSE", help_heading = "Training"))]
+    /// Learning-rate schedule [default: cosine]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "SCHEDULE", help_heading = "Training"))]
     pub schedule: Option<ScheduleName>,
     /// Training steps [default: 4000]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", help_heading = "Training"))]

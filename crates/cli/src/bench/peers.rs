@@ -1,6 +1,6 @@
-//! Times other libraries' deep GPs beside ours: one run, by turns, on the paper's boston setting. What is compared is
-//! processor time, a mean over many steps, on both sides: who else was given the processor in between is nobody's
-//! merit.
+//! Times other libraries' deep GPs and ours alternately, on the paper's boston setting.
+//!
+//! Both are measured in processor time, the mean over many steps, so that other load on the machine does not count.
 //!
 //! A peer is a script that trains `--model dgp2` (one hidden layer of 2 units, 50 inducing points, batch 50) on the
 //! data set `boston` and prints one JSON line with `cpu_ms_per_iter` and, for 10,000 rows, `predict_10k_cpu_s`.
@@ -18,8 +18,8 @@ use std::time::Instant;
 
 /// Our own setting: boston's shape and number of training rows.
 const BOSTON: Sizes<'static> = Sizes { rows: 455, inputs: 13, hidden: &[2], inducing: 50, batch: 50, threads: 1 };
-/// Times that a peer is measured, each between two measurements of ours: so many that half of them find a shared
-/// machine in the same mood for both.
+/// Times that a peer is measured, each between two measurements of ours: enough that on a shared machine half of them
+/// see the same load as ours.
 const TURNS: usize = 5;
 
 /// What a peer's script prints, as far as it is read.

@@ -1,4 +1,4 @@
-//! `deepgp bench speed`: time per step and prediction rate over a grid, beside the machine's own ceilings.
+//! `deepgp bench speed`: time per step and prediction rate over a grid, relative to upper bounds of the machine.
 
 use super::cost::Shape;
 use super::machine::{Ceilings, measure_ceilings, median, peak_megabytes};
@@ -88,7 +88,7 @@ pub fn speed(args: &Speed) -> Result<()> {
     Ok(())
 }
 
-/// All sizes asked for; those that differ in rows or threads alone together, to be timed by turns.
+/// All sizes asked for; those that differ in rows or threads alone are together, to be timed alternately.
 fn grid<'a>(args: &'a Speed, networks: &'a [Vec<usize>]) -> Vec<Vec<Sizes<'a>>> {
     let mut grid = Vec::new();
     for hidden in networks {

@@ -11,7 +11,7 @@ pub(super) struct Damage(pub String);
 impl Damage {
     /// The fault of the file at `path`.
     pub fn of(self, path: &Path) -> Error {
-        Error::Binary { path: path.to_owned(), message: self.0 }
+        Error::DamagedFile { path: path.to_owned(), message: self.0 }
     }
 }
 

@@ -85,7 +85,7 @@ impl Reader {
     /// feature `columnar`.
     ///
     /// # Errors
-    /// [`Error::Read`], [`Error::Format`], [`Error::Binary`], [`Error::Empty`], [`Error::RepeatedName`], or what is
+    /// [`Error::Read`], [`Error::Format`], [`Error::DamagedFile`], [`Error::Empty`], [`Error::RepeatedName`], or what is
     /// wrong with the first row.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
         let content = source.open()?;
@@ -166,7 +166,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`Error::Ragged`], [`Error::TooLong`] and [`Error::NotUtf8`] with the line; [`Error::ColumnType`] with the
-    /// column; [`Error::Binary`], [`Error::Read`].
+    /// column; [`Error::DamagedFile`], [`Error::Read`].
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
         match &mut self.body {
             Body::Text(text) => text.next_chunk(),

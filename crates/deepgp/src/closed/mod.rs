@@ -24,9 +24,9 @@ const TOLERANCE: f64 = 1e-3;
 pub struct ClosedFit {
     /// The network: one layer.
     pub fitted: Fitted,
-    /// Its log evidence, or what stands for it.
+    /// Log evidence: exact for the exact GP, the power-EP approximation for a sparse one.
     pub log_evidence: f64,
-    /// Evaluations of it that were used.
+    /// Evaluations of the log evidence that were used.
     pub evaluations: usize,
 }
 
@@ -52,7 +52,7 @@ fn maximise(
     max_evaluations: usize,
     mut log_evidence: impl FnMut(&DeepGp) -> Result<(f64, Vec<f64>)>,
 ) -> Result<(f64, usize)> {
-    // What goes wrong at the start is told; later it only shortens a step.
+    // An error at the start is returned; a later one shortens the step.
     log_evidence(gp)?;
     let mut all = Vec::new();
     gp.read_free(&mut all);

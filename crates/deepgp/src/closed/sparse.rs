@@ -32,7 +32,7 @@ use crate::network::{DeepGp, Gradient};
 use deepgp_numerics::linalg::product::{Left, Part, product};
 use deepgp_numerics::linalg::transpose::mirror;
 use deepgp_numerics::linalg::{Mat, axpy, dot};
-use deepgp_numerics::pool::{ThreadPool, each, lent};
+use deepgp_numerics::pool::{ThreadPool, by_index, for_each_index};
 use deepgp_numerics::special::LN_2PI;
 
 /// Rows of a block.
@@ -124,10 +124,14 @@ impl Rows<'_> {
         for (i, some) in blocks.chunks(at_a_time).enumerate() {
             let projected = &mut projected[if is_kept { i * at_a_time } else { 0 }..][..some.len()];
             let memory = &mut memory[..some.len()];
-            each(pool.as_deref_mut(), (lent(projected), lent(memory)), |block, (projected, memory)| {
-                let rows = some[block];
-                of_block(projected, memory, &self.x.select_rows(rows), &self.y.select_rows(rows));
-            });
+            for_each_index(
+                pool.as_deref_mut(),
+                (by_index(projected), by_index(memory)),
+                |block, (projected, memory)| {
+                    let rows = some[block];
+                    of_block(projected, memory, &self.x.select_rows(rows), &self.y.select_rows(rows));
+                },
+            );
             memory.iter().for_each(&mut add);
         }
     }

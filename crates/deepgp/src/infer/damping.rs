@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 const LEAST_PIVOT: f64 = 0.1;
 /// How often a step is halved before it is given up.
 const MAX_HALVINGS: usize = 6;
-/// Steps that the course of the energy is watched before a jump can be told.
+/// Steps observed before a jump can be detected.
 const WARM_UP: usize = 50;
 /// A jump is a rise by this many standard deviations above the recent mean.
 const JUMP: f64 = 8.0;

@@ -103,7 +103,7 @@ impl Default for Architecture {
     }
 }
 
-/// A network of the given shape for standardised inputs `x` (N × D), with what there is to say about it.
+/// A network of the given shape for standardised inputs `x` (N × D), and the events of its construction.
 ///
 /// # Errors
 /// [`Error::Parameter`] for a width, number of components or number of inducing inputs of 0;

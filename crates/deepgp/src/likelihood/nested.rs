@@ -179,7 +179,7 @@ impl Rules<'_> {
             l
         };
         sum.clear();
-        // The first step says how far there is something to sum.
+        // The coarsest step finds how far the integrand reaches on either side.
         let mut l = term(0.0, sum);
         let mut reach = [0_i64; 2];
         for (side, sign) in [1.0, -1.0].into_iter().enumerate() {

@@ -11,7 +11,7 @@ use crate::layer::{BLOCK, Inputs, Layer};
 use crate::likelihood::Observation;
 use crate::network::DeepGp;
 use deepgp_numerics::Mat;
-use deepgp_numerics::pool::{ThreadPool, each, lent};
+use deepgp_numerics::pool::{ThreadPool, by_index, for_each_index};
 use deepgp_numerics::simd::{PAD, prefetch};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -203,7 +203,7 @@ impl Evaluate for Cores {
         std::mem::swap(sums, first);
         if used > middle {
             sums.add_numbers(second);
-            each(pool.as_mut(), lent(&mut sums.layers), |l, mine| mine.add(&second.layers[l]));
+            for_each_index(pool.as_mut(), by_index(&mut sums.layers), |l, mine| mine.add(&second.layers[l]));
         }
         Ok(())
     }

@@ -50,8 +50,7 @@ pub fn cholesky_solving(
     let (stride, columns) = (row_of(m), m + usize::from(x.is_some()));
     u.reshape(m, stride);
     inv_diag.resize(m, 0.0);
-    // The first panel takes its rows from K and x, the others find theirs, less what those above them do, in the place
-    // of U.
+    // The first panel reads K and x; later panels find their rows in U, already updated by the panels above.
     let right = x.as_ref().map(|x| x.as_ptr());
     let mut source = Source { k: k.as_slice().as_ptr(), stride: m, columns: m, scale, shift, right };
     for i in first_panel(m)..m {

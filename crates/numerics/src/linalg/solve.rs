@@ -52,8 +52,8 @@ impl Factored<'_> {
     }
 }
 
-/// Blocks of rows: the first of them and their number, which is that of lanes but for a few short ones. These come
-/// first, where a lower triangle has least to do.
+/// The start and height of each block of rows. A block has as many rows as a vector has lanes, but for up to three
+/// shorter ones, which come first: there a lower triangle has least to do.
 #[inline(always)]
 fn blocks(m: usize, lanes: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
     let rest = m % lanes;
