@@ -210,7 +210,7 @@ fn every_engine_learns_more_than_nothing() {
 fn a_deep_gp_learns_a_step() {
     let ((x, y), (x_test, y_test)) = (toy(120, 0.1, 1, step), toy(300, 0.1, 2, step));
     let settings = settings(Engine::Sep(Site::FirstOrder), 1000);
-    let mut trainer = Trainer::new(start(&x, &[1], 15, 1), &x, &y, settings).expect("a trainer");
+    let mut trainer = Trainer::new(start(&x, &[1], 15, 1), &x, &y, settings.clone()).expect("a trainer");
     trainer.run(&mut ());
     let predictor = trainer.predictor().expect("a predictor");
     let (found, nothing) = (mean_log_density(&predictor, &x_test, &y_test), knowing_nothing(&y, &y_test));
