@@ -54,7 +54,7 @@ pub fn print_json(value: &impl Serialize) -> Result<()> {
 }
 
 /// A path as JSON can hold it.
-pub fn shown(path: &Path) -> String {
+pub fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 

@@ -68,7 +68,7 @@ pub fn network(saved: &SavedModel) -> String {
     text
 }
 
-/// The same, with the number of others in a mixture.
+/// The network in words, with the number of others in a mixture.
 pub fn mixed_network(saved: &SavedModel) -> String {
     match saved.members.len() - 1 {
         0 => network(saved),

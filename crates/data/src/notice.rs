@@ -64,7 +64,7 @@ pub enum Notice {
     RepeatedInputs {
         /// How many.
         count: u64,
-        /// Of how many.
+        /// Rows of the table.
         rows: u64,
     },
     /// A target takes a few whole numbers only.

@@ -44,7 +44,7 @@ impl Source {
         &self.label
     }
 
-    /// The same source, able to be read more than once: what can flow by only once is copied to a temporary file, which
+    /// This source, able to be read more than once: what can flow by only once is copied to a temporary file, which
     /// goes when the last clone of the source does.
     ///
     /// # Errors

@@ -27,9 +27,9 @@ pub struct Predictor {
 /// Moments of the latent function and of an observation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// Of f, without observation noise.
+    /// Moments of f, without observation noise.
     pub f: DiagGaussian,
-    /// Of y, with it.
+    /// Moments of y, with observation noise.
     pub y: DiagGaussian,
 }
 
@@ -42,8 +42,8 @@ impl Predictor {
         Self::with_inputs(fitted, Inputs::Exact)
     }
 
-    /// The same for inputs that may have variances ([`Predictor::predict_gaussian`]). Exact ones are then predicted as
-    /// Gaussian ones with variances of 0, at a higher price.
+    /// A predictor for inputs that may have variances ([`Predictor::predict_gaussian`]). Exact ones are then predicted
+    /// as Gaussian ones with variances of 0, at a higher price.
     ///
     /// # Errors
     /// As [`Predictor::new`].

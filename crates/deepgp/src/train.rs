@@ -336,7 +336,7 @@ impl<'a> Trainer<'a> {
         self.mean_energy = Some(mean);
         step.events.drain(..).for_each(|event| self.note(event));
         self.ws.recycle(step);
-        self.look_around();
+        self.remember_if_lowest();
         energy
     }
 
@@ -378,7 +378,7 @@ impl<'a> Trainer<'a> {
                 break Termination::Stopped;
             }
         };
-        self.go_back();
+        self.restore_lowest();
         // The last move of the parameters has not been evaluated: it must at least give a predictor.
         if self.predictor().is_err() {
             self.reject("the last step left a network that cannot predict".to_owned());

@@ -21,16 +21,16 @@ use std::time::Instant;
 
 /// What is run on a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Entrant {
+enum Mode {
     Auto,
     Exact(KernelChoice),
 }
 
-/// All of them with the names that records have for them.
-const ENTRANTS: [(&str, Entrant); 3] = [
-    ("[auto]", Entrant::Auto),
-    ("[exact GP]", Entrant::Exact(KernelChoice::Eq)),
-    ("[exact GP, Matérn 3/2]", Entrant::Exact(KernelChoice::Matern32)),
+/// All modes with their names in records.
+const MODES: [(&str, Mode); 3] = [
+    ("[auto]", Mode::Auto),
+    ("[exact GP]", Mode::Exact(KernelChoice::Eq)),
+    ("[exact GP, Matérn 3/2]", Mode::Exact(KernelChoice::Matern32)),
 ];
 
 /// The event that test rows are less likely than those that models were validated on: they differ, or the model claims
@@ -125,8 +125,8 @@ impl AutoStudy {
         for split in splits {
             for (task, data) in data.iter().enumerate().filter(|(_, data)| split < data.splits.len()) {
                 let rows = data.x.rows() - data.splits[split].len();
-                for (name, entrant) in ENTRANTS {
-                    if entrant == Entrant::Auto || rows <= MOST_EXACT_ROWS {
+                for (name, mode) in MODES {
+                    if mode == Mode::Auto || rows <= MOST_EXACT_ROWS {
                         let (study, task_name) = (self.name.clone(), self.tasks[task].name.clone());
                         all.push((task, Key { study, task: task_name, variant: name.to_owned(), split }));
                     }
@@ -138,7 +138,7 @@ impl AutoStudy {
     }
 }
 
-/// Does one run, by its name; nothing if there is no such entrant, or if `stop` was set meanwhile.
+/// Does one run, by its name; nothing if there is no such mode, or if `stop` was set meanwhile.
 ///
 /// # Errors
 /// What the data are refused for.
@@ -150,13 +150,13 @@ pub fn repeat(
     circumstances: &Circumstances,
     stop: &AtomicBool,
 ) -> Result<Option<Run>> {
-    let Some((_, entrant)) = ENTRANTS.iter().find(|(name, _)| *name == key.variant) else { return Ok(None) };
+    let Some((_, mode)) = MODES.iter().find(|(name, _)| *name == key.variant) else { return Ok(None) };
     let data = StandardisedData::new(parts.train.0.clone(), parts.train.1.clone())?;
     let settings = SearchSettings { effort, seed, ..SearchSettings::default() };
     let started = Instant::now();
     let mut automatic = Automatic { effort, seed, expected: None, tried: Vec::new() };
-    let (config, model): (Config, Model) = match entrant {
-        Entrant::Auto => {
+    let (config, model): (Config, Model) = match mode {
+        Mode::Auto => {
             let found = search(&data, &settings, &Memory::default(), &Stop::by(stop), &mut |_| ())?;
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
@@ -165,7 +165,7 @@ pub fn repeat(
             (automatic.expected, automatic.tried) = (found.expected, found.tried);
             (found.config, model)
         }
-        Entrant::Exact(kernel) => {
+        Mode::Exact(kernel) => {
             let design = Design::Exact { kernel: *kernel };
             let Some((fitted, config)) = train_design(&design, &data, &settings, &Stop::by(stop))? else {
                 return Ok(None);

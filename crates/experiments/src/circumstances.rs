@@ -18,7 +18,7 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// Those of this process.
+    /// The environment of this process.
     pub fn here() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -41,7 +41,7 @@ pub struct Study {
 pub struct Shard {
     /// Which, from 0.
     pub index: usize,
-    /// Of how many.
+    /// Number of parts.
     pub count: usize,
 }
 

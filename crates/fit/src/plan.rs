@@ -36,7 +36,7 @@ pub(crate) enum Length {
 pub struct Plan {
     data: PathBuf,
     read: ReadOptions,
-    /// None for the last column.
+    /// Names of the targets; empty for the last column.
     targets: Vec<String>,
     /// `None` for all that are left.
     features: Option<Vec<String>>,
@@ -179,7 +179,7 @@ impl Plan {
         }
     }
 
-    /// The same with the last of these columns that has no other role as the target, where none is named.
+    /// This plan with the last of these columns that has no other role as the target, where none is named.
     pub(crate) fn with_target_among(mut self, columns: &[String]) -> Result<Self, SettingsError> {
         if self.targets.is_empty() {
             let is_free = |name: &&String| {

@@ -1,8 +1,8 @@
 //! Threads that share short jobs and stay awake between them.
 //!
 //! A training step takes a millisecond or less, and to wake a sleeping thread can take half of that. A worker therefore
-//! spins for a while before it goes to sleep, and the caller works along. In jobs of as many pieces, a thread that keeps
-//! up gets the same pieces each time, since what it worked on last is in its cache.
+//! spins for a while before it goes to sleep, and the caller works along. In jobs of as many pieces, a thread that
+//! keeps up gets the same pieces each time, since what it worked on last is in its cache.
 
 mod share;
 
@@ -187,8 +187,8 @@ impl ThreadPool {
         1 + self.workers.len()
     }
 
-    /// What every thread makes for itself, by the number of the thread: in memory of its own, as far as the allocator keeps
-    /// threads apart.
+    /// What every thread makes for itself, by the number of the thread: in memory of its own, as far as the allocator
+    /// keeps threads apart.
     ///
     /// # Panics
     /// If `make` does.

@@ -74,7 +74,7 @@ impl Model {
         let (x, y) = (self.inputs().apply(x, "inputs")?, self.targets().apply(y, "targets")?);
         let (mut weights, mut by_moments, mut by_samples) = (Vec::new(), Vec::new(), Vec::new());
         for member in self.parts() {
-            let (predictor, x, t) = (&member.network, member.inputs(&x)?, member.targets(&y)?);
+            let (predictor, x, t) = (&member.fitted, member.inputs(&x)?, member.targets(&y)?);
             let moments = predictor.log_density(&x, &t)?;
             let by_sampling = match is_deep(predictor.fitted()) {
                 true => predictor.mixture_log_density(&x, &t, samples, &mut rng)?,

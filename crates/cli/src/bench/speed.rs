@@ -25,7 +25,7 @@ struct Record {
     microseconds_per_step: f64,
     /// Steps of this size while one of the first of its turns is done: the median over turns.
     rate_beside_first: f64,
-    /// The same of the ceilings: what so many threads of this machine could do beside those of the first.
+    /// The ratio of the ceilings: what so many threads could do, relative to the threads of the first size.
     ceiling_beside_first: f64,
     exponentials: f64,
     flops: f64,

@@ -85,8 +85,8 @@ impl Reader {
     /// feature `columnar`.
     ///
     /// # Errors
-    /// [`Error::Read`], [`Error::Format`], [`Error::DamagedFile`], [`Error::Empty`], [`Error::RepeatedName`], or what is
-    /// wrong with the first row.
+    /// [`Error::Read`], [`Error::Format`], [`Error::DamagedFile`], [`Error::Empty`], [`Error::RepeatedName`], or what
+    /// is wrong with the first row.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
         let content = source.open()?;
         let (body, names, has_header) = match Format::of(&content.head, source)? {

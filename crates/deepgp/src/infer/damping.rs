@@ -17,12 +17,12 @@ const JUMP: f64 = 8.0;
 const REST: f64 = 1e-9;
 /// Weight of the newest energy in the recent mean and variance.
 const MEMORY: f64 = 0.05;
-/// Growth of a shrunken damping with each quiet step.
+/// Growth of a reduced damping with each step without a jump.
 const RECOVERY: f64 = 1.02;
 /// The damping is never shrunk below this share of what was asked for.
 const LEAST_SCALE: f64 = 1.0 / 64.0;
 
-/// A damping that looks at what happens: it halves when the energy jumps and recovers slowly.
+/// A damping that adapts: it halves when the energy jumps and recovers slowly.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Damping {
     base: f64,
@@ -96,13 +96,13 @@ impl Damping {
     }
 }
 
-/// The furthest of `step`, `step`/2, … at which the candidate is finite and keeps I + Λ definite, in `scratch.factor`.
+/// Halves `step` until the candidate is finite and keeps I + Λ definite; the candidate is then in `scratch.factor`.
 ///
 /// `candidate` writes the factor for a step, a combination of one that is definite with another. Pivots are concave
 /// functions of Λ, so steps that will do reach from 0 to some length: whichever is tried first, the furthest is the
 /// same. The search begins beside `halvings`, those of the last time, and leaves its own there. `false` (with the event
 /// that says so) if no step is short enough.
-pub(super) fn damped(
+pub(super) fn shorten_until_definite(
     at: (usize, usize),
     step: f64,
     mut candidate: impl FnMut(f64, &mut Factor),
@@ -113,11 +113,11 @@ pub(super) fn damped(
     let (layer, output) = at;
     let halved = |times: usize| step * 0.5_f64.powi(times as i32);
     let mut tried = halvings.saturating_sub(1);
-    if admitted(halved(tried), &mut candidate, scratch) {
+    if try_candidate(halved(tried), &mut candidate, scratch) {
         while tried > 0 {
             let last = scratch.log_partition;
             std::mem::swap(&mut scratch.factor, &mut scratch.shorter);
-            if !admitted(halved(tried - 1), &mut candidate, scratch) {
+            if !try_candidate(halved(tried - 1), &mut candidate, scratch) {
                 std::mem::swap(&mut scratch.factor, &mut scratch.shorter);
                 scratch.log_partition = last;
                 break;
@@ -126,7 +126,7 @@ pub(super) fn damped(
         }
     } else {
         tried += 1;
-        while tried <= MAX_HALVINGS && !admitted(halved(tried), &mut candidate, scratch) {
+        while tried <= MAX_HALVINGS && !try_candidate(halved(tried), &mut candidate, scratch) {
             tried += 1;
         }
     }
@@ -139,8 +139,12 @@ pub(super) fn damped(
     tried <= MAX_HALVINGS
 }
 
-/// Whether the candidate for a step is finite and keeps I + Λ definite; it is then in `scratch.factor`.
-pub(super) fn admitted(step: f64, mut candidate: impl FnMut(f64, &mut Factor), scratch: &mut DampingScratch) -> bool {
+/// Writes the candidate for a step into `scratch.factor`, and returns whether it is finite and keeps I + Λ definite.
+pub(super) fn try_candidate(
+    step: f64,
+    mut candidate: impl FnMut(f64, &mut Factor),
+    scratch: &mut DampingScratch,
+) -> bool {
     candidate(step, &mut scratch.factor);
     match scratch.factor.log_partition(LEAST_PIVOT, &mut scratch.root) {
         // Candidates are symmetric to the last bit. An entry of the upper triangle of Λ, which is what is factored, or
@@ -153,7 +157,7 @@ pub(super) fn admitted(step: f64, mut candidate: impl FnMut(f64, &mut Factor), s
     }
 }
 
-/// Working memory of [`damped`].
+/// Working memory of [`shorten_until_definite`].
 #[derive(Debug, Clone)]
 pub(super) struct DampingScratch {
     /// The candidate, and one for a shorter step.
@@ -193,7 +197,7 @@ mod tests {
             let search = |mut halvings: usize| {
                 let (mut scratch, mut events) = (DampingScratch::default(), Vec::new());
                 let candidate = |rho: f64, out: &mut Factor| out.combine(1.0 - rho, &factor, rho, &site);
-                let found = damped((0, 0), 0.5, candidate, &mut scratch, &mut halvings, &mut events);
+                let found = shorten_until_definite((0, 0), 0.5, candidate, &mut scratch, &mut halvings, &mut events);
                 (halvings, found.then_some((scratch.factor, scratch.log_partition)), events)
             };
             let plain = search(0);

@@ -11,7 +11,8 @@ use crate::pass::{Cores, Evaluate, Pass, Stack, Sums};
 use deepgp_numerics::linalg::{Jitter, Mat};
 use deepgp_numerics::pool::{by_index, for_each_index, try_for_each_index};
 
-/// With at most this many points per inducing input, solving with a factor costs less than inverting it and multiplying.
+/// With at most this many points per inducing input, solving with a factor costs less than inverting it and
+/// multiplying.
 const SOLVE_UP_TO_POINTS_PER_INDUCING: usize = 2;
 
 /// What the cavities of a pass are made of: prior × factorˢ.

@@ -2,7 +2,7 @@
 //!
 //! | | first layer | layers above, zero mean | layers above, linear mean |
 //! |---|---|---|---|
-//! | inducing inputs | k-means centres | spread over [−1, 1] in every dimension | the centres, pushed through the means below |
+//! | inducing inputs | k-means centres | spread over [−1, 1] in every dimension | the centres, after the means below |
 //! | lengthscales | median distance | long (e) | √D |
 //!
 //! Signal variances start at 1 (¼ in hidden layers with a linear mean, which only correct it), noise variances at 0.01.

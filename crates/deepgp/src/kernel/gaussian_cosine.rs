@@ -35,11 +35,11 @@ use deepgp_numerics::linalg::Mat;
 /// The places of a term's numbers among the parameters of its law; D numbers each for the last two.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places {
-    /// Of w.
+    /// Place of w.
     pub weight: usize,
-    /// Of ℓ.
+    /// Place of the first ℓ.
     pub lengthscale: usize,
-    /// Of ω; `None` for a term that does not oscillate.
+    /// Place of the first ω; `None` for a term that does not oscillate.
     pub frequency: Option<usize>,
 }
 

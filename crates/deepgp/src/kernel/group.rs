@@ -14,12 +14,12 @@ pub enum Group {
     /// The exponentiated quadratic law.
     Eq(Box<FusedEq>),
     /// Any law.
-    OneByOne(Box<OneByOne>),
+    PointByPoint(Box<PointByPoint>),
 }
 
 /// The expectations point by point, as [`Law`] gives them.
 #[derive(Debug, Clone)]
-pub struct OneByOne {
+pub struct PointByPoint {
     psi: Vec<Psi>,
     bar: Psi,
     /// B_d as packed weights, a row per output.
@@ -38,7 +38,7 @@ impl Group {
             Kernel::Linear(_) | Kernel::SpectralMixture(_) | Kernel::Matern(_) | Kernel::Sum(_) => {
                 let (m, d_out) = (shape.n_inducing, shape.dim_out);
                 let psi = Psi::zeros(m, shape.dim_in, shape.want_xi);
-                Group::OneByOne(Box::new(OneByOne {
+                Group::PointByPoint(Box::new(PointByPoint {
                     psi: vec![psi.clone(); shape.capacity],
                     bar: psi,
                     b: Mat::zeros(d_out, tri::packed_len(m)),
@@ -58,7 +58,7 @@ impl Group {
     /// ψ₀ of the first points, as many as `out` has numbers.
     pub fn psi0(&self, kernel: &Kernel, out: &mut [f64]) {
         match self {
-            Group::OneByOne(points) => out.iter_mut().zip(&points.psi).for_each(|(out, psi)| *out = psi.psi0),
+            Group::PointByPoint(points) => out.iter_mut().zip(&points.psi).for_each(|(out, psi)| *out = psi.psi0),
             // A stationary law: k(x, x) is the signal variance wherever x is.
             Group::Eq(_) => out.fill(kernel.diag(&[])),
         }
@@ -77,7 +77,7 @@ impl Group {
             (Group::Eq(fused), Kernel::Eq(law), KernelTables::Eq(tables)) => {
                 fused.forward(law, tables, weights, input, out);
             }
-            (Group::OneByOne(points), kernel, tables) => points.forward(kernel, tables, weights, input, out),
+            (Group::PointByPoint(points), kernel, tables) => points.forward(kernel, tables, weights, input, out),
             (Group::Eq(_), ..) => unreachable!("the form and the tables were made for the kernel"),
         }
     }
@@ -98,7 +98,7 @@ impl Group {
                 let KernelSums::Eq(sums) = sums else { unreachable!("the sums were made for the kernel") };
                 fused.backward(law, weights, bar, &mut GroupGrad { mean, var, sums, a, first_row });
             }
-            (Group::OneByOne(points), kernel) => points.backward(kernel, tables, weights.a, input, bar, grad),
+            (Group::PointByPoint(points), kernel) => points.backward(kernel, tables, weights.a, input, bar, grad),
             (Group::Eq(_), _) => unreachable!("the form was made for the kernel"),
         }
     }
@@ -107,7 +107,7 @@ impl Group {
     pub fn end_block(&mut self, c: &mut [Mat], add: bool) {
         match self {
             Group::Eq(fused) => fused.end_block(c, add),
-            Group::OneByOne(points) => {
+            Group::PointByPoint(points) => {
                 for (c, own) in c.iter_mut().zip(&mut points.c) {
                     if add {
                         c.add_scaled(1.0, own)
@@ -121,7 +121,7 @@ impl Group {
     }
 }
 
-impl OneByOne {
+impl PointByPoint {
     fn forward(
         &mut self,
         kernel: &Kernel,

@@ -63,15 +63,15 @@ macro_rules! of_law {
         #[derive(Debug, Clone)]
         #[allow(clippy::large_enum_variant, reason = "there are only a few, and no list of them")]
         pub enum $name {
-            /// Of the exponentiated quadratic law.
+            /// For the exponentiated quadratic law.
             Eq(<Eq as Law>::$what),
-            /// Of the linear law.
+            /// For the linear law.
             Linear(<Linear as Law>::$what),
-            /// Of the spectral mixture law.
+            /// For the spectral mixture law.
             SpectralMixture(<SpectralMixture as Law>::$what),
-            /// Of the Matérn laws.
+            /// For the Matérn laws.
             Matern(<Matern as Law>::$what),
-            /// Of a sum.
+            /// For a sum.
             Sum(<Sum as Law>::$what),
         }
 

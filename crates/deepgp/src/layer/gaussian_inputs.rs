@@ -30,7 +30,7 @@ pub struct GaussianTape {
     floored: Vec<bool>,
     /// g̃ of the block's points so far, one matrix (points × M) per output.
     g: Vec<Mat>,
-    /// One of these times L⁻ᵀ.
+    /// g̃ᵀ L⁻ᵀ of one output.
     g_product: Mat,
     /// The outputs with noise, points × D_out.
     pub out: DiagGaussian,
@@ -134,7 +134,8 @@ impl GaussianTape {
     /// Adjoint at the last forward pass: adds the group's share to `sums` and sets ∂ℒ/∂(input moments).
     ///
     /// ```text
-    /// ψ̄₀ = Σ_d b      ∂ℒ/∂(ψ₁A) = a − 2 b m_f      ∂ℒ/∂⟨B, Ψ₂⟩ = b      ∂ℒ/∂(ξ_q A) = 2 b W_q      g̃ = ∂ℒ/∂A      C̄ = b Ψ₂
+    /// ψ̄₀ = Σ_d b      ∂ℒ/∂(ψ₁A) = a − 2 b m_f      ∂ℒ/∂⟨B, Ψ₂⟩ = b      ∂ℒ/∂(ξ_q A) = 2 b W_q
+    /// g̃ = ∂ℒ/∂A      C̄ = b Ψ₂
     /// ```
     /// The sums are complete after [`GaussianTape::end_block`].
     pub fn backward(

@@ -92,7 +92,7 @@ impl Projection {
         }
     }
 
-    /// The same without S − I, for a caller that propagates with the precisions' factors instead
+    /// [`Projection::refill`] without S − I, for a caller that propagates with the precisions' factors instead
     /// ([`super::ExactTape::forward_solving`], [`Projection::adjoint_solving`]).
     pub(crate) fn refill_factored(&mut self, inducing: &Inducing, inputs: Inputs, q: &[FullGaussian]) {
         self.refill_means(q);
@@ -139,8 +139,8 @@ impl Projection {
         self.adjoint_solving(None, inducing, sums, back);
     }
 
-    /// The same for first-order sites, with the Gaussians themselves where there is no S − I: then (S − I) S̄ = S S̄ −
-    /// S̄, with S S̄ by the precision's factor. Of Σ P only the lower triangle has meaning.
+    /// [`Projection::adjoint`] for first-order sites, with the Gaussians themselves where there is no S − I: then (S −
+    /// I) S̄ = S S̄ − S̄, with S S̄ by the precision's factor. Of Σ P only the lower triangle has meaning.
     pub(crate) fn adjoint_solving(
         &self,
         q: Option<&[FullGaussian]>,

@@ -52,7 +52,7 @@ pub struct LayerSums {
 pub enum Second {
     /// On the whitened scale.
     Exact(ExactSums),
-    /// As far as it pays on the scale of kernel values.
+    /// Partly on the scale of kernel values, where that costs less.
     Gaussian(GaussianSums),
 }
 

@@ -151,7 +151,7 @@ impl Rules<'_> {
         self.inside(&mut memory, &mut self.mean.to_vec(), weight, averages)
     }
 
-    /// The same over the first functions, as many as there is memory, at given values of the others.
+    /// The log integral over the first functions, as many as there is memory, at given values of the others.
     fn inside(&self, memory: &mut [Memory], f: &mut [f64], weight: &mut Weight<'_>, averages: &mut [f64]) -> f64 {
         let Some((own, inner)) = memory.split_last_mut() else { return weight(f, averages) };
         let k = inner.len();
@@ -265,7 +265,7 @@ mod tests {
     use deepgp_numerics::special::normal_log_density;
     use deepgp_oracle::{Tolerance, assert_all_close};
 
-    /// Of log Z for y = Σ_k w_k f_k + ε, ε ~ N(0, s2): log Z, ∂m, ∂v and ∂s2.
+    /// Derivatives of log Z for y = Σ_k w_k f_k + ε, ε ~ N(0, s2): log Z, ∂m, ∂v and ∂s2.
     fn linear(w: &[f64], m: &[f64], v: &[f64], (y, s2, alpha): (f64, f64, f64)) -> Vec<f64> {
         let (mut mean, mut var, mut params) = (vec![0.0; m.len()], vec![0.0; m.len()], [0.0]);
         let bar = TiltedBar { mean: &mut mean, var: &mut var, params: &mut params };

@@ -31,9 +31,9 @@ pub struct Stack<'a> {
 /// What a way forward keeps of a block of points, layer by layer, for those who read it and for the way back.
 #[derive(Debug, Clone)]
 pub struct Tapes {
-    /// Of the first layer, where inputs are exact: the whole block.
+    /// Tape of the first layer, where inputs are exact: the whole block.
     pub(super) first: Option<ExactTape>,
-    /// Of the layers above, or of all: one group.
+    /// Tapes of the layers above, or of all: one group.
     pub(super) above: Vec<GaussianTape>,
     /// What the group gives to the lowest of `above`: outputs of the first layer, or inputs.
     pub(super) below: DiagGaussian,

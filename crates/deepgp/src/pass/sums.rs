@@ -91,7 +91,8 @@ impl Sums {
     ///
     /// ```text
     /// per layer   Σ g and, of exact inputs, Σ P μ        a row of M per output each
-    ///             Σ P or S̄, then Φ = LᵀL̄                 exact inputs: lower triangles by rows, one per output, then one
+    ///             Σ P or S̄, then Φ = LᵀL̄                 exact inputs: lower triangles row by row, one per
+    ///                                                    output, then one
     ///             Σ g gᵀ, then C̄ = Σ b Ψ₂                Gaussian inputs: lower triangles, one per output each
     ///             Z̄ through k(x, Z)                      M × D_in
     ///             gradient in the kernel's parameters    in their order

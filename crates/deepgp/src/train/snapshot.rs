@@ -29,7 +29,7 @@ pub struct Snapshot {
     rejections: usize,
     learning_scale: f64,
     last_good: Vec<f64>,
-    /// `foothold` in files; absent in runs that were stored before there was one.
+    /// The state of lowest mean energy; `foothold` in files, and absent in older ones.
     #[serde(default, rename = "foothold")]
     lowest: Option<LowestEnergy>,
     events: Vec<(usize, Event)>,
@@ -61,7 +61,7 @@ impl Snapshot {
         self.data
     }
 
-    /// The same run with another number of iterations. Unless the learning rate is constant, its course from here on is
+    /// This run with another number of iterations. Unless the learning rate is constant, its course from here on is
     /// another one, since the learning rate follows the share of the iterations that are done: a run that is made
     /// longer after its end starts again at the learning rate of that share.
     #[must_use]
@@ -70,7 +70,7 @@ impl Snapshot {
         self
     }
 
-    /// The same run on another number of threads, which changes no bit.
+    /// This run on another number of threads, which changes no bit.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.settings.threads = threads;
@@ -101,8 +101,8 @@ impl<'a> Trainer<'a> {
     /// Takes a run up again with the data that it began with.
     ///
     /// # Errors
-    /// [`Error::OtherData`] or [`Error::Shape`] for other data; for a snapshot from a file that is not valid, the errors
-    /// of [`Trainer::new`] and [`super::Fitted::check`].
+    /// [`Error::OtherData`] or [`Error::Shape`] for other data; for a snapshot from a file that is not valid, the
+    /// errors of [`Trainer::new`] and [`super::Fitted::check`].
     pub fn resume(snapshot: Snapshot, x: &'a Mat, y: &'a Mat) -> Result<Self> {
         let Snapshot { settings, data, model, state, adam, step, mean_energy, .. } = snapshot;
         let Snapshot { rejections, learning_scale, last_good, lowest, mut events, n_events, .. } = snapshot;

@@ -220,7 +220,7 @@ pub fn frontier(study: &StudyResults, tasks: &[String], columns: &[Column<'_>]) 
     against_time(file_name("frontier", &study.name), title, tasks, columns, Growth::Inducing)
 }
 
-/// The same with lines through numbers of hidden layers of one width.
+/// Accuracy against cost with lines through numbers of hidden layers of one width.
 pub fn depth(study: &StudyResults, tasks: &[String], columns: &[Column<'_>]) -> Option<Captioned> {
     let title = "Depth: accuracy against training time";
     against_time(file_name("depth", &study.name), title, tasks, columns, Growth::Depth)

@@ -69,7 +69,7 @@ pub fn blocks(results: &Results, published: &[Published], options: &Options<'_>)
         blocks.extend(chosen_variants(study).map(Block::Table));
         blocks.extend(learning_rates(study).map(Block::Table));
         if options.figures {
-            blocks.extend(shown(study));
+            blocks.extend(study_blocks(study));
         }
         blocks.extend(troubles(study));
     }
@@ -77,7 +77,7 @@ pub fn blocks(results: &Results, published: &[Published], options: &Options<'_>)
 }
 
 /// The figures that a study has something for: cost is worth a figure where it varies by design.
-fn shown(study: &StudyResults) -> Vec<Block> {
+fn study_blocks(study: &StudyResults) -> Vec<Block> {
     let columns = study.columns();
     let mut figures: Vec<_> = search_trace(study, &study.tasks).into_iter().collect();
     let different = |of: &dyn Fn(&Run) -> String| {

@@ -345,7 +345,7 @@ struct Pivots {
 }
 
 impl Pivots {
-    /// Of the block in the first lanes of R vectors, of which the upper triangle is read.
+    /// The factor of the block in the first lanes of R vectors, of which the upper triangle is read.
     #[inline(always)]
     unsafe fn of<L: Lanes, const R: usize>(rows: [L::V; R]) -> Self {
         const { assert!(R <= L::N && L::N <= PAD) };

@@ -126,7 +126,7 @@ impl Mat {
         self.data[first * self.cols..].chunks_exact(self.cols.max(1))
     }
 
-    /// The same, to be changed.
+    /// The rows from `first` on, mutable.
     ///
     /// # Panics
     /// As [`Mat::rows_from`].

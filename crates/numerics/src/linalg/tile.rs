@@ -151,7 +151,7 @@ pub(super) fn column_tiles(columns: Range<usize>, lanes: usize) -> impl Iterator
     tiles_of(columns, lanes, VECTORS)
 }
 
-/// The same with at most so many vectors.
+/// Tiles of at most so many vectors.
 #[inline(always)]
 pub(super) fn tiles_of(
     columns: Range<usize>,

@@ -44,7 +44,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// Of a probability between 0 and 1.
+    /// The level of a probability between 0 and 1.
     pub fn new(probability: f64) -> Self {
         Self { probability, score: normal_quantile(probability) }
     }
@@ -83,7 +83,7 @@ pub trait PredictiveLaw {
     /// them there is next to no probability.
     fn landmarks(&self) -> Vec<f64>;
 
-    /// The same law as a normal, if that is what it is.
+    /// This law as a normal, if it is one.
     fn as_normal(&self) -> Option<Normal> {
         None
     }

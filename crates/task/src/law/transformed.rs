@@ -16,7 +16,7 @@ const REACH: f64 = 18.0;
 /// u, with the transform if there is one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Transformed<'a, L> {
-    /// Of t.
+    /// The law of t.
     pub law: L,
     /// g.
     pub warp: Option<&'a Warp>,

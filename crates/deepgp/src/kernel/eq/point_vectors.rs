@@ -76,7 +76,7 @@ const LONGEST: usize = SMALL_POWERS.len() - 1;
 pub(super) enum Psi2Form {
     /// As exponentials of T_ij + γ_i + γ_j − Σ_q w_iq w_jq, checking for those that vanish.
     Guarded,
-    /// The same where none vanishes.
+    /// As these exponentials without the check, where none vanishes.
     Inside,
     /// As products of three powers of two (`psi2_by_products.rs`), the small one by this polynomial of
     /// [`SMALL_POWERS`].
@@ -84,7 +84,7 @@ pub(super) enum Psi2Form {
 }
 
 impl Psi2Form {
-    /// The same where no y of the points is beyond `largest`: products by the shortest polynomial that suffices.
+    /// This form where no y of the points is beyond `largest`: products by the shortest polynomial that suffices.
     pub fn within(self, largest: f64) -> Self {
         match self {
             Psi2Form::ByProducts(_) => {

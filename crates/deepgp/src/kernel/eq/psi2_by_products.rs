@@ -39,7 +39,7 @@ impl FillPsi2<'_> {
         }
     }
 
-    /// The same by polynomial number P.
+    /// Fills Ψ₂ by polynomial number P.
     #[inline(always)]
     unsafe fn by_polynomial<L: Lanes, const D: usize, const P: usize>(&mut self) -> usize {
         let (m, mut out) = (self.layout.m, self.out);
@@ -61,7 +61,7 @@ impl FillPsi2<'_> {
         unsafe { out.offset_from_unsigned(self.out) / L::N }
     }
 
-    /// Those of the rows from `first` on; where there are fewer, the last is repeated.
+    /// Factors of the rows from `first` on; where there are fewer, the last is repeated.
     #[inline(always)]
     unsafe fn rows_of<L: Lanes, const D: usize>(&self, first: usize) -> Rows<L, D> {
         // SAFETY: passed on to the caller.

@@ -180,7 +180,7 @@ impl Block {
         }
     }
 
-    /// The same; if E it is the first block, which meets all columns: nothing has been summed before.
+    /// A block of the product; if E it is the first block, which meets all columns: nothing has been summed before.
     #[inline(always)]
     unsafe fn product_of<
         L: Lanes,
