@@ -110,15 +110,15 @@ fn done_json(set: &Set, store: &Store, is_new: bool) -> Value {
 
 /// Works on each set, whatever becomes of the others. Faults but the last are told here.
 fn each<T>(sets: Vec<T>, mut work: impl FnMut(T) -> Result<()>) -> Result<()> {
-    let mut fault: Option<anyhow::Error> = None;
+    let mut failure: Option<anyhow::Error> = None;
     for set in sets {
         if let Err(error) = work(set)
-            && let Some(before) = fault.replace(error)
+            && let Some(before) = failure.replace(error)
         {
             print_error(&format!("{before:#}"));
         }
     }
-    fault.map_or(Ok(()), Err)
+    failure.map_or(Ok(()), Err)
 }
 
 fn import(args: &DataImport) -> Result<()> {

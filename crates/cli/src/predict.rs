@@ -103,7 +103,7 @@ fn cells(loaded: &Loaded, batch: &Batch, interval: f64, log_density: bool) -> Re
     Ok(all)
 }
 
-/// A fault of a number with its row among all, from that among some.
+/// An error about a number with its row in the table, from its row in a chunk.
 fn of_row(error: deepgp::Error, some: &[usize]) -> deepgp::Error {
     match error {
         deepgp::Error::NotFinite { what, row, column, value } => {

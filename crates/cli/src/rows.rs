@@ -88,7 +88,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// A fault of a number, with its row and column in the table.
+    /// An error about a number, with its row and column in the table.
     fn placed(&self, error: anyhow::Error, batch: &Batch, source: &Source) -> anyhow::Error {
         let Some(&deepgp::Error::NotFinite { what, row, column, value }) = error.downcast_ref::<deepgp::Error>() else {
             return error;

@@ -25,7 +25,7 @@ impl Display for Place {
     }
 }
 
-/// A fault of a file, of the columns asked for, or of a split.
+/// An error in a file, in the columns asked for, or in a split.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -9,7 +9,7 @@ use ureq::Agent;
 use ureq::http::{HeaderMap, StatusCode};
 
 /// Bytes that are read at once.
-const BLOCK: usize = 1 << 16;
+const READ_BUFFER_BYTES: usize = 1 << 16;
 /// The longest that a server may have us wait.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
@@ -177,7 +177,8 @@ impl Download<'_> {
             return Err(self.too_large());
         }
         file.seek(SeekFrom::Start(received)).map_err(|e| Fault::Permanent(self.io("write", e)))?;
-        let (mut body, mut block) = (response.body_mut().with_config().limit(u64::MAX).reader(), vec![0; BLOCK]);
+        let (mut body, mut block) =
+            (response.body_mut().with_config().limit(u64::MAX).reader(), vec![0; READ_BUFFER_BYTES]);
         progress(received, total);
         loop {
             let n = match body.read(&mut block) {

@@ -1,6 +1,6 @@
 //! The automatic mode on splits of tasks, beside exact GPs where rows are few enough for them.
 
-use crate::circumstances::Circumstances;
+use crate::environment::Environment;
 use crate::error::Result;
 use crate::log::Log;
 use crate::pool;
@@ -67,7 +67,7 @@ impl Execute for AutoStudy {
         stop: &AtomicBool,
         watch: &(dyn Fn(Progress<'_>) + Sync),
     ) -> Result<bool> {
-        let (all, circumstances) = (self.keys(data), Circumstances::here());
+        let (all, environment) = (self.keys(data), Environment::here());
         let mut jobs = Vec::new();
         for (task, key) in &all {
             match log.run(key).map(|run| run.automatic.as_ref()) {
@@ -81,7 +81,7 @@ impl Execute for AutoStudy {
         watch(Progress { done: found, total, found, line: None });
         pool::for_each(&jobs, threads, stop, |(task, key)| {
             let parts = data[*task].parts(key.split)?;
-            let Some(run) = repeat(key, &parts, self.effort, self.seed, &circumstances, stop)? else { return Ok(()) };
+            let Some(run) = repeat(key, &parts, self.effort, self.seed, &environment, stop)? else { return Ok(()) };
             let line = Line::Run(run);
             log.append(&line)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -147,7 +147,7 @@ pub fn repeat(
     parts: &Parts,
     effort: f64,
     seed: u64,
-    circumstances: &Circumstances,
+    environment: &Environment,
     stop: &AtomicBool,
 ) -> Result<Option<Run>> {
     let Some((_, mode)) = MODES.iter().find(|(name, _)| *name == key.variant) else { return Ok(None) };
@@ -194,8 +194,8 @@ pub fn repeat(
         factor_bytes: model.members().map(|(_, member)| bytes(member.fitted())).sum(),
     };
     let (inputs, rows) = (data.x().cols(), data.x().rows());
-    let (key, automatic, circumstances) = (key.clone(), Some(automatic), circumstances.clone());
-    Ok(Some(Run { key, config, inputs, rows, result, seconds, automatic, circumstances }))
+    let (key, automatic, environment) = (key.clone(), Some(automatic), environment.clone());
+    Ok(Some(Run { key, config, inputs, rows, result, seconds, automatic, environment }))
 }
 
 /// Bytes of a model's factors: Λ and η of every layer.

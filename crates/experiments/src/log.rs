@@ -48,18 +48,18 @@ impl Log {
     /// # Errors
     /// [`Error::File`], [`Error::InvalidRecord`].
     pub fn open(path: &Path) -> Result<Self> {
-        let fault = |cause| Error::File { action: "open", path: path.into(), cause };
+        let error = |cause| Error::File { action: "open", path: path.into(), cause };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(fault)?;
+            std::fs::create_dir_all(folder).map_err(error)?;
         }
         let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(fault)?;
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(error)?;
         let mut old = HashMap::new();
         let (mut reader, mut bytes, mut whole, mut number) = (BufReader::new(&file), Vec::new(), 0, 0);
         loop {
             bytes.clear();
             number += 1;
-            let count = reader.read_until(b'\n', &mut bytes).map_err(fault)?;
+            let count = reader.read_until(b'\n', &mut bytes).map_err(error)?;
             if bytes.last() != Some(&b'\n') {
                 break;
             }
@@ -67,8 +67,8 @@ impl Log {
             old.insert(place(&line), line);
             whole += count as u64;
         }
-        file.set_len(whole).map_err(fault)?;
-        file.seek(SeekFrom::End(0)).map_err(fault)?;
+        file.set_len(whole).map_err(error)?;
+        file.seek(SeekFrom::End(0)).map_err(error)?;
         Ok(Self { path: path.into(), old, file: Mutex::new(file) })
     }
 
@@ -109,12 +109,12 @@ impl Log {
     /// # Errors
     /// [`Error::File`].
     pub fn append(&self, line: &Line) -> Result<()> {
-        let fault = |cause| Error::File { action: "write", path: self.path.clone(), cause };
-        let mut text = serde_json::to_string(line).map_err(|e| fault(e.into()))?;
+        let error = |cause| Error::File { action: "write", path: self.path.clone(), cause };
+        let mut text = serde_json::to_string(line).map_err(|e| error(e.into()))?;
         text.push('\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // One call, so that a kill leaves at most one torn line, at the end.
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).map_err(fault)
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).map_err(error)
     }
 }
 

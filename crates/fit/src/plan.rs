@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Defaults of what is not said of held-out rows, the model file and seconds between checkpoints.
 const VALID: f64 = 0.1;
 const OUT: &str = "model.deepgp";
-const CHECKPOINT: f64 = 60.0;
+const CHECKPOINT_SECONDS: f64 = 60.0;
 /// Most of the rows that may be held out.
 const MOST_VALID: f64 = 0.9;
 /// Fewer rows than this are all trained on.
@@ -104,7 +104,7 @@ impl Plan {
             recalibrate: settings.recalibrate,
             valid,
             out,
-            checkpoint: settings.checkpoint.map_or(CHECKPOINT, |seconds| seconds.0),
+            checkpoint: settings.checkpoint.map_or(CHECKPOINT_SECONDS, |seconds| seconds.0),
         })
     }
 

@@ -19,7 +19,7 @@ pub enum Ending {
     Completed,
     /// Training diverged; the last good network was kept.
     Diverged,
-    /// Its time was over.
+    /// The limit of time was reached.
     OutOfTime,
     /// The caller asked for it.
     Interrupted,

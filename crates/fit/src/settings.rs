@@ -1,4 +1,4 @@
-//! What can be said of a fit: one value for every front door, for config files and for checkpoints.
+//! The settings of a fit: one value for every front door, for config files and for checkpoints.
 
 use crate::error::SettingsError;
 use crate::names::{DecimalName, EngineName, HeaderName, KernelName, MeanName, NoiseName, ScheduleName, TransformName};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub enum Reason {
     /// The caller asked for it.
     Flag,
-    /// Its time was over.
+    /// The limit of time was reached.
     Time,
 }
 

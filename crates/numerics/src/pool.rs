@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long a worker spins before it goes to sleep: longer than the time between two passes of a step.
-const AWAKE: Duration = Duration::from_millis(1);
+const SPIN_TIME: Duration = Duration::from_millis(1);
 /// Spins between two reads of the clock, and before the waiting caller yields to other threads.
 const SPINS: usize = 64;
 
@@ -130,7 +130,7 @@ impl Shared {
                 }
                 spin_loop();
             }
-            if began.elapsed() > AWAKE {
+            if began.elapsed() > SPIN_TIME {
                 break;
             }
         }
@@ -445,7 +445,7 @@ mod tests {
                 sum.fetch_add(piece, Ordering::Relaxed);
             });
             assert_eq!(sum.load(Ordering::Relaxed), 1225);
-            std::thread::sleep(2 * AWAKE);
+            std::thread::sleep(2 * SPIN_TIME);
         }
     }
 

@@ -261,7 +261,7 @@ pub(crate) fn check_member<T: Borrow<Fitted>>(member: &Member<T>, preprocessing:
     member.check(preprocessing.inputs.columns(), preprocessing.targets.columns())
 }
 
-/// What a check found, as a fault of the file.
+/// What a check found, as an error of the file.
 pub(crate) fn invalid(error: &Error) -> FormatError {
     FormatError::Invalid { what: error.to_string() }
 }

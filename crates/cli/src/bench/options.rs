@@ -19,8 +19,8 @@ impl FromStr for SplitList {
 
     fn from_str(text: &str) -> Result<Self, String> {
         const MOST: usize = 10_000;
-        let fault = || format!("'{text}' is not a list of splits such as 0-4 or 0,3");
-        let number = |word: &str| word.trim().parse::<usize>().ok().filter(|&n| n < MOST).ok_or_else(fault);
+        let error = || format!("'{text}' is not a list of splits such as 0-4 or 0,3");
+        let number = |word: &str| word.trim().parse::<usize>().ok().filter(|&n| n < MOST).ok_or_else(error);
         let mut all = Vec::new();
         for part in text.split(',') {
             match part.split_once('-') {
@@ -30,7 +30,7 @@ impl FromStr for SplitList {
         }
         all.sort_unstable();
         all.dedup();
-        if all.is_empty() { Err(fault()) } else { Ok(Self(all)) }
+        if all.is_empty() { Err(error()) } else { Ok(Self(all)) }
     }
 }
 

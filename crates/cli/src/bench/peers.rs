@@ -9,7 +9,7 @@ use super::machine::{cpu_seconds, median};
 use super::sizes::{Sizes, prediction_rate, run_for};
 use crate::args::Speed;
 use anyhow::{Context, Result, bail};
-use deepgp_experiments::Circumstances;
+use deepgp_experiments::Environment;
 use serde::{Deserialize, Serialize};
 use std::io::{Write, stdout};
 use std::ops::ControlFlow;
@@ -20,7 +20,7 @@ use std::time::Instant;
 const BOSTON: Sizes<'static> = Sizes { rows: 455, inputs: 13, hidden: &[2], inducing: 50, batch: 50, threads: 1 };
 /// Times that a peer is measured, each between two measurements of ours: enough that on a shared machine half of them
 /// see the same load as ours.
-const TURNS: usize = 5;
+const REPEATS: usize = 5;
 
 /// What a peer's script prints, as far as it is read.
 #[derive(Debug, Deserialize)]
@@ -42,7 +42,7 @@ struct Record {
     rows_predicted_per_second: f64,
     times_faster_at_prediction: Option<f64>,
     #[serde(flatten)]
-    circumstances: Circumstances,
+    environment: Environment,
 }
 
 /// Prints a line to standard error and a JSON line to standard output for each peer.
@@ -52,7 +52,7 @@ pub(super) fn compare(args: &Speed) -> Result<()> {
             bail!("--peer {peer}: expected SCRIPT=PYTHON");
         };
         let (mut theirs, mut ours) = (Vec::new(), Vec::new());
-        for _ in 0..TURNS {
+        for _ in 0..REPEATS {
             ours.push(time_as_peers(BOSTON, args.seconds)?);
             theirs.push(run(script, python, args.peer_steps)?);
         }
@@ -72,7 +72,7 @@ pub(super) fn compare(args: &Speed) -> Result<()> {
             peer_rows_predicted_per_second: peer_rate,
             rows_predicted_per_second: rate,
             times_faster_at_prediction: peer_rate.map(|p| rate / p),
-            circumstances: Circumstances::here(),
+            environment: Environment::here(),
         };
         eprintln!(
             "{}: {:.2} ms a step against our {:.3} ms: {:.1} times as long",

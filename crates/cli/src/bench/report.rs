@@ -53,7 +53,7 @@ pub fn report(args: &ReportOptions) -> Result<()> {
     }
 }
 
-/// Names that nothing has and templates that say nothing sensible are faults of what was typed.
+/// Unknown names and invalid templates are errors of usage.
 fn understood(error: Error) -> anyhow::Error {
     match error {
         Error::Unknown { .. } | Error::Template { .. } => anyhow::Error::new(Usage(error.to_string())),

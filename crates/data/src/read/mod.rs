@@ -40,12 +40,12 @@ const CHUNK_CELLS: usize = 1 << 18;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Header {
-    /// It does unless one of its cells is a number.
+    /// The first row holds names unless one of its cells is a number.
     #[default]
     Auto,
-    /// It does.
+    /// The first row holds names.
     Yes,
-    /// It is data; the columns are called c1, c2, …
+    /// The first row is data; the columns are called c1, c2, …
     No,
 }
 

@@ -16,11 +16,11 @@ use std::path::PathBuf;
 /// Whether the targets are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Targets {
-    /// They are, and rows without one are left out: training and scoring.
+    /// Targets are read, and rows without one are left out: training and scoring.
     Required,
-    /// They are, but every row is kept, with NaN for a target that is missing: prediction beside observations.
+    /// Targets are read, but every row is kept, with NaN for a missing target: prediction beside observations.
     Optional,
-    /// They are not and need not be there, and every row is kept: prediction.
+    /// Targets are not read and need not be there, and every row is kept: prediction.
     Ignored,
 }
 

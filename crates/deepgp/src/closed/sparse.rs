@@ -37,7 +37,7 @@ use deepgp_numerics::pool::{ThreadPool, by_index, for_each_index};
 use deepgp_numerics::special::LN_2PI;
 
 /// Rows of a block.
-const BLOCK: usize = 512;
+const EVIDENCE_BLOCK_ROWS: usize = 512;
 /// Most numbers of k_n and t_n that are kept from the first pass to the second: 256 MiB.
 const MOST_KEPT: usize = 1 << 25;
 
@@ -103,7 +103,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn blocks(&self) -> usize {
-        self.x.rows().div_ceil(BLOCK)
+        self.x.rows().div_ceil(EVIDENCE_BLOCK_ROWS)
     }
 
     /// Works on all blocks and adds up what they give, in order. As many are worked on at a time as there are threads,
@@ -118,7 +118,7 @@ impl Rows<'_> {
         mut add: impl FnMut(&T),
     ) {
         let rows: Vec<usize> = (0..self.x.rows()).collect();
-        let blocks: Vec<&[usize]> = rows.chunks(BLOCK).collect();
+        let blocks: Vec<&[usize]> = rows.chunks(EVIDENCE_BLOCK_ROWS).collect();
         let is_kept = projected.len() == self.blocks();
         let at_a_time = pool.as_deref().map_or(1, ThreadPool::threads);
         memory.resize_with(at_a_time, T::default);
@@ -332,7 +332,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     /// More rows than a block has, so that sums over blocks are seen.
-    const ROWS: usize = BLOCK + 40;
+    const ROWS: usize = EVIDENCE_BLOCK_ROWS + 40;
 
     fn data(n: usize) -> (Mat, Mat) {
         let x = Mat::from_fn(n, 2, |i, j| (0.7 * (i * (j + 1)) as f64).sin() * 1.5);

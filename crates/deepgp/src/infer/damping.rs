@@ -10,13 +10,13 @@ const LEAST_PIVOT: f64 = 0.1;
 /// How often a step is halved before it is given up.
 const MAX_HALVINGS: usize = 6;
 /// Steps observed before a jump can be detected.
-const WARM_UP: usize = 50;
+const WARM_UP_STEPS: usize = 50;
 /// A jump is a rise by this many standard deviations above the recent mean.
-const JUMP: f64 = 8.0;
+const JUMP_SDS: f64 = 8.0;
 /// Least standard deviation of the energy, relative to its size.
-const REST: f64 = 1e-9;
+const LEAST_RELATIVE_SD: f64 = 1e-9;
 /// Weight of the newest energy in the recent mean and variance.
-const MEMORY: f64 = 0.05;
+const NEWEST_WEIGHT: f64 = 0.05;
 /// Growth of a reduced damping with each step without a jump.
 const RECOVERY: f64 = 1.02;
 /// The damping is never shrunk below this share of what was asked for.
@@ -50,14 +50,14 @@ impl Damping {
 
     /// Checks a damping that came from a file against the one asked for.
     pub(super) fn check(&self, base: f64) -> crate::Result<()> {
-        let fault = |name, value, requirement| {
+        let error = |name, value, requirement| {
             Err(crate::Error::Parameter { name, layer: None, entry: None, value, requirement })
         };
         if self.base != base {
-            return fault("damping of the state", self.base, "it must be that of the settings");
+            return error("damping of the state", self.base, "it must be that of the settings");
         }
         if !(LEAST_SCALE..=1.0).contains(&self.scale) {
-            return fault("scale of the damping", self.scale, "it must lie between 1/64 and 1");
+            return error("scale of the damping", self.scale, "it must lie between 1/64 and 1");
         }
         Ok(())
     }
@@ -71,15 +71,15 @@ impl Damping {
         // Differences and squares of huge energies must not overflow: what is not finite here would stay so for ever.
         let deviation = (energy - expected).clamp(-f64::MAX, f64::MAX);
         // An energy that has come to rest has no spread: what rounding adds is no jump.
-        let limit = JUMP * self.variance.sqrt().max(REST * (1.0 + expected.abs()));
-        let jumped = self.seen >= WARM_UP && deviation > limit;
+        let limit = JUMP_SDS * self.variance.sqrt().max(LEAST_RELATIVE_SD * (1.0 + expected.abs()));
+        let jumped = self.seen >= WARM_UP_STEPS && deviation > limit;
         if self.seen == 0 {
             self.mean = energy;
         } else {
             // One outlier must not widen the band it is compared with.
             let bounded = if jumped { limit } else { deviation };
-            self.mean += MEMORY * bounded;
-            self.variance += MEMORY * ((bounded * bounded).min(f64::MAX) - self.variance);
+            self.mean += NEWEST_WEIGHT * bounded;
+            self.variance += NEWEST_WEIGHT * ((bounded * bounded).min(f64::MAX) - self.variance);
         }
         self.seen = self.seen.saturating_add(1);
         if jumped {

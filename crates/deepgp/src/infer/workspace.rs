@@ -1,4 +1,6 @@
-//! The working memory of steps, and what a step computes in it before any engine acts.
+//! The working memory of steps.
+//!
+//! What every engine needs before it acts is computed here, too.
 
 use super::damping::DampingScratch;
 use super::{Batch, Event, Step};

@@ -67,7 +67,7 @@ pub enum KernelChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MeanChoice {
-    /// None (the paper's setting).
+    /// Zero mean (the paper's setting).
     #[default]
     Zero,
     /// Linear: the identity where widths agree, principal directions where they shrink, the identity padded with

@@ -1,5 +1,6 @@
-//! The expectations of a group of points multiplied by a layer's weights, for any kernel: fused where the law can,
-//! otherwise one point after another.
+//! The expectations of a group of points multiplied by a layer's weights, for any kernel.
+//!
+//! They are fused where the law can do so, and otherwise taken point by point.
 
 use super::eq::fused::FusedEq;
 use super::products::{GroupBar, GroupGrad, GroupInput, GroupShape, Products, Weights};

@@ -1,5 +1,4 @@
-//! What a layer needs of the expectations of a group of points: products with its weights, and the arguments of their
-//! adjoint.
+//! Arguments and results of products of a group's expectations with a layer's weights.
 //!
 //! ```text
 //! ψ₁A_d      ⟨B_d, Ψ₂⟩      ξ_q A_d          for every output d and every input dimension q

@@ -6,7 +6,7 @@
 //! ```
 //! by the laws of total expectation and variance; N(m', diag v') is the input, independent in its dimensions.
 
-use super::{BLOCK, GaussianSums, Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR};
+use super::{GaussianSums, Inducing, Layer, LayerSums, POINTS_PER_BLOCK, Projection, VARIANCE_FLOOR};
 use crate::gauss::DiagGaussian;
 use crate::kernel::group::{Group, group_size};
 use crate::kernel::products::{GroupBar, GroupGrad, GroupInput, GroupShape, Products, Weights};
@@ -41,7 +41,7 @@ pub struct GaussianTape {
 impl GaussianTape {
     /// How many points are best taken together through these layers.
     pub fn group_size(layers: &[Layer]) -> usize {
-        layers.iter().map(|l| group_size(l.n_inducing())).min().unwrap_or(BLOCK).min(BLOCK)
+        layers.iter().map(|l| group_size(l.n_inducing())).min().unwrap_or(POINTS_PER_BLOCK).min(POINTS_PER_BLOCK)
     }
 
     /// A tape for up to `capacity` points of this layer.

@@ -25,7 +25,7 @@ use deepgp_numerics::special::LN_2PI;
 pub const MAX_LATENT: usize = 3;
 
 /// First step in t; with a normal density its half is exact to rounding.
-const STEP: f64 = 0.25;
+const FIRST_STEP_T: f64 = 0.25;
 
 /// Most halvings of the step for one, two and three rules.
 const HALVINGS: [u32; MAX_LATENT] = [10, 6, 3];
@@ -184,14 +184,14 @@ impl Rules<'_> {
         let mut reach = [0_i64; 2];
         for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
             let mut small = 0;
-            while small < 2 && !l.is_nan() && STEP * (reach[side] as f64) < MAX_T {
+            while small < 2 && !l.is_nan() && FIRST_STEP_T * (reach[side] as f64) < MAX_T {
                 reach[side] += 1;
-                l = term(sign * STEP * reach[side] as f64, sum);
+                l = term(sign * FIRST_STEP_T * reach[side] as f64, sum);
                 small = if l < sum.largest - CUTOFF { small + 1 } else { 0 };
             }
         }
         let log_integral = |step: f64, sum: &Sum| sum.largest + (step * width * sum.total).ln() - 0.5 * LN_2PI;
-        let (mut step, mut value) = (STEP, log_integral(STEP, sum));
+        let (mut step, mut value) = (FIRST_STEP_T, log_integral(FIRST_STEP_T, sum));
         for halving in 0..HALVINGS[count - 1] {
             let scale = f64::from(1_u32 << halving);
             let (low, high) = (-(reach[1] as f64) * scale, reach[0] as f64 * scale);

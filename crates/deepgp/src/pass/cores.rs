@@ -7,7 +7,7 @@
 use super::{Batch, Evaluate, Pass, Sums, Tapes};
 use crate::error::Result;
 use crate::gauss::DiagGaussian;
-use crate::layer::{BLOCK, Inputs, Layer};
+use crate::layer::{Inputs, Layer, POINTS_PER_BLOCK};
 use crate::likelihood::Observation;
 use crate::network::DeepGp;
 use deepgp_numerics::Mat;
@@ -21,9 +21,9 @@ const SLOTS: usize = 8;
 /// Most numbers of a table that stays in the second-level cache beside the memory of a step.
 const CACHED_NUMBERS: usize = 1 << 15;
 /// Inducing inputs of a layer whose factorisations take longer than it takes to give them to another thread.
-const LARGE: usize = 64;
-/// [`LARGE`] where threads share the passes too, so that they are awake and have its matrices in their caches.
-const LARGE_IF_SHARED: usize = 32;
+const LARGE_INDUCING: usize = 64;
+/// [`LARGE_INDUCING`] where threads share the passes too, so that they are awake and have its matrices in their caches.
+const LARGE_INDUCING_IF_SHARED: usize = 32;
 
 /// The threads of this process, with the working memory of passes.
 #[derive(Debug)]
@@ -144,7 +144,7 @@ fn get_mut<T>(lock: &mut Mutex<T>) -> &mut T {
 
 /// Number of blocks of `n` points.
 fn n_blocks(n: usize) -> usize {
-    n.div_ceil(BLOCK)
+    n.div_ceil(POINTS_PER_BLOCK)
 }
 
 /// The points of block `b` of `n`, none if there are fewer blocks: whole vectors, as many in one block as in another or
@@ -210,7 +210,7 @@ impl Evaluate for Cores {
     }
 
     fn pool(&mut self, n_points: usize) -> Option<&mut ThreadPool> {
-        let least = if n_blocks(n_points) > 1 { LARGE_IF_SHARED } else { LARGE };
+        let least = if n_blocks(n_points) > 1 { LARGE_INDUCING_IF_SHARED } else { LARGE_INDUCING };
         self.pool.as_mut().filter(|_| self.largest >= least)
     }
 }
@@ -287,7 +287,7 @@ mod tests {
             for b in 0..blocks {
                 let points = points_of(b, n);
                 assert_eq!(points.start, end, "block {b} of {n} points");
-                assert!(points.len() <= BLOCK, "block {b} of {n} points: {points:?}");
+                assert!(points.len() <= POINTS_PER_BLOCK, "block {b} of {n} points: {points:?}");
                 let (fewest, last) = (n.div_ceil(PAD) / blocks * PAD, b + 1 == blocks);
                 assert!(points.len() >= if last { fewest + 1 - PAD } else { fewest }, "block {b} of {n}: {points:?}");
                 end = points.end;

@@ -24,10 +24,10 @@ use super::columns::{AnyColumn, Spread};
 use super::cost_figures;
 use super::directive::Directive;
 use super::numbers::{fixed, to_spread, with_spread};
+use super::problems::problems;
 use super::scores::{ScoreTable, score_table};
 use super::search_figure::search_trace;
 use super::searches::{chosen_variants, learning_rates};
-use super::troubles::troubles;
 use super::versus::{count_published, versus_published, versus_table};
 use super::{Block, Captioned};
 use crate::metric::Metric;
@@ -97,7 +97,7 @@ impl<'a> Ask<'a> {
             }
             "troubles" => {
                 self.only(0, &["study"])?;
-                blocks(troubles(self.study()?))
+                blocks(problems(self.study()?))
             }
             "figure" => blocks(vec![Block::Figure(self.figure()?)]),
             "value" => Ok(Replacement::Inline(self.value()?)),

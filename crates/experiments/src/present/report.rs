@@ -3,10 +3,10 @@
 use super::Block;
 use super::columns::{AnyColumn, Spread};
 use super::cost_figures::{depth, engines, frontier};
+use super::problems::problems;
 use super::scores::{ScoreTable, score_table};
 use super::search_figure::search_trace;
 use super::searches::{chosen_variants, learning_rates};
-use super::troubles::troubles;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::published::Published;
@@ -71,7 +71,7 @@ pub fn blocks(results: &Results, published: &[Published], options: &Options<'_>)
         if options.figures {
             blocks.extend(study_blocks(study));
         }
-        blocks.extend(troubles(study));
+        blocks.extend(problems(study));
     }
     Ok(blocks)
 }

@@ -1,4 +1,4 @@
-//! What can be chosen.
+//! Candidates: the models that a search compares.
 
 use deepgp::Result;
 use deepgp::init::{KernelChoice, MeanChoice};
@@ -23,7 +23,7 @@ const MOST_INDUCING: usize = 1600;
 /// half as many.
 const DOUBLING_SHARE: f64 = 0.25;
 /// Rows of a minibatch, for few rows and for many.
-const BATCH: [usize; 2] = [100, 200];
+const BATCH_ROWS: [usize; 2] = [100, 200];
 /// Power of sparse GPs and wide networks: steadier than 1, and less cautious than 0.
 pub(crate) const PLAIN_ALPHA: f64 = 0.5;
 /// Learning rate of networks without and with a linear mean, which keeps larger steps from doing harm.
@@ -258,7 +258,7 @@ pub(crate) fn doubling_evaluations(inducing: usize, evaluations: usize) -> usize
 }
 
 fn batch(rows: usize) -> usize {
-    BATCH[usize::from(rows > MOST_EXACT_ROWS)]
+    BATCH_ROWS[usize::from(rows > MOST_EXACT_ROWS)]
 }
 
 impl Display for Design {

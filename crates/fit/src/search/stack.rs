@@ -1,11 +1,13 @@
-//! Which of the finalists are mixed, and with what weights; and whether a difference between models is more than luck.
+//! The mixture of the finalists, and its weights.
+//!
+//! [`is_gain`] tells whether a difference between two models is more than chance.
 
 use super::candidate::Design;
 use super::trial::Trial;
 use deepgp_task::{finite_mean, mix_log_densities, stacking_weights};
 
 /// With fewer validation rows a mixture must be better than a constant by so many standard errors.
-const FEW_ROWS: usize = 20;
+const FEW_VALIDATION_ROWS: usize = 20;
 const LEAST_ERRORS_OF_FEW: f64 = 3.0;
 /// Members with a smaller weight are left out of a mixture. Baselines cost nothing, and their wide error bars take care
 /// of a row in hundreds that is simply wrong, whatever their weight; but they widen those of all rows, and must be
@@ -83,7 +85,9 @@ pub(crate) fn cautious(mixture: Vec<(f64, Trial)>, finalists: Vec<Trial>) -> Vec
         return mixture;
     };
     let of_mixture = log_densities(&mixture);
-    if of_mixture.len() >= FEW_ROWS || is_gain(&constant.log_densities, &of_mixture, 0.0, LEAST_ERRORS_OF_FEW) {
+    if of_mixture.len() >= FEW_VALIDATION_ROWS
+        || is_gain(&constant.log_densities, &of_mixture, 0.0, LEAST_ERRORS_OF_FEW)
+    {
         return mixture;
     }
     vec![(1.0, constant)]

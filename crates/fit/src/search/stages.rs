@@ -18,9 +18,9 @@ const SURVIVORS: usize = 2;
 /// The most flops of a trial with more inducing inputs, at full effort: about half a minute.
 const MOST_WORK: f64 = 2.2e12;
 /// Nats per row by which a model may be behind the best and still be tried in other forms.
-const REACH: f64 = 0.25;
+const REACH_NATS: f64 = 0.25;
 /// Nats per row by which a network may be behind the best and still be tried with other powers, which gain less.
-const REACH_OF_POWERS: f64 = 0.1;
+const REACH_NATS_OF_POWERS: f64 = 0.1;
 /// Nats per row that more inducing inputs must gain to be worth it.
 const LEAST_GAIN: f64 = 0.005;
 /// Doublings in a row by which a plain GP may gain less before it stops growing. The first has fewer evaluations than
@@ -254,15 +254,15 @@ impl Search<'_> {
         // much.
         let n_first = first.iter().map(|fold| fold.constant.len()).sum();
         let on_first = |trials: &[Trial]| best(trials, |trial| trial.score_on(n_first));
-        if warp.is_some() && on_first(&of_first) > on_first(&finalists) - REACH {
-            let again = match leader(&of_first).filter(|_| gain >= REACH) {
+        if warp.is_some() && on_first(&of_first) > on_first(&finalists) - REACH_NATS {
+            let again = match leader(&of_first).filter(|_| gain >= REACH_NATS) {
                 Some(best) => vec![best.candidate.design.clone()],
                 None => networks,
             };
             of_first.extend(self.try_on(first, &in_form(Form { warp: None, indicators }, again), |trial| trial));
         }
         of_first.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        let least = on_first(&finalists) - REACH;
+        let least = on_first(&finalists) - REACH_NATS;
         let survivors = of_first.iter().filter(|trial| trial.score() >= least).take(SURVIVORS);
         finalists.extend(self.on_all_folds(survivors.cloned().collect()));
         self.grow(&mut finalists);
@@ -319,7 +319,7 @@ impl Search<'_> {
         let mut ranked = finalists.clone();
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
         let rows = self.trials.data.x().rows();
-        let least = best(&ranked, Trial::score) - REACH;
+        let least = best(&ranked, Trial::score) - REACH_NATS;
         ranked.retain(|trial| trial.score() >= least && trial.candidate.grown(rows).is_some());
         let best_of = |is_plain: bool| ranked.iter().find(|trial| trial.candidate.is_plain() == is_plain).cloned();
         for mut last in [best_of(true), best_of(false)].into_iter().flatten() {
@@ -340,7 +340,7 @@ impl Search<'_> {
     /// are better there on all.
     fn vary(&mut self, finalists: &mut Vec<Trial>, first: &[Fold], n_first: usize) {
         let Some(best) = leader(finalists.iter().filter(|trial| !trial.candidate.is_plain())) else { return };
-        if best.score() < leader(&*finalists).map_or(0.0, Trial::score) - REACH_OF_POWERS {
+        if best.score() < leader(&*finalists).map_or(0.0, Trial::score) - REACH_NATS_OF_POWERS {
             return;
         }
         let others: Vec<Candidate> = POWERS.iter().filter_map(|&power| best.candidate.with_alpha(power)).collect();

@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicBool;
 const FIRST_INDUCING: usize = 50;
 /// Starts of a network, and the share of its steps after which the best of them is known.
 const STARTS: u64 = 3;
-const EARLY: f64 = 0.1;
+const EARLY_SHARE: f64 = 0.1;
 /// Variance of what must be there and has nothing to say.
 const NEXT_TO_NOTHING: f64 = 1e-10;
 /// Share of its evaluations after which the better start of an exact GP is chosen.
@@ -121,7 +121,7 @@ fn best_start(
     seed: u64,
     stop: &Stop<'_>,
 ) -> Result<Option<Fitted>> {
-    let early = (EARLY * steps as f64).ceil() as usize;
+    let early = (EARLY_SHARE * steps as f64).ceil() as usize;
     let mut best: Option<(f64, Trainer<'_>)> = None;
     for start in 0..STARTS {
         let mut trainer = data.trainer(&design.config(data.x().rows(), steps, seed.wrapping_add(start << 32)))?;

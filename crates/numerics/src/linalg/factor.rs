@@ -1,5 +1,6 @@
-//! Cholesky factors and triangular solves on register tiles, by panels of rows: what a panel does to the rows below it
-//! is a product. All matrices are row-major.
+//! Cholesky factors and triangular solves on register tiles, by panels of rows.
+//!
+//! What a panel does to the rows below it is a product. All matrices are row-major.
 
 use super::Mat;
 use super::product::{Mode, Part, Product};

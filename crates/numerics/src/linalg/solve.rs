@@ -1,6 +1,7 @@
-//! Solutions with a Cholesky factor for many right-hand sides, side by side in rows: by blocks of rows, whose own
-//! triangles are inverted beforehand, so that all that is done to right-hand sides are products. All matrices are
-//! row-major.
+//! Solutions with a Cholesky factor for many right-hand sides.
+//!
+//! Right-hand sides lie side by side in rows. The triangles of blocks of rows are inverted beforehand, so that only
+//! products are applied to right-hand sides. All matrices are row-major.
 
 use super::Mat;
 use super::product::Part;

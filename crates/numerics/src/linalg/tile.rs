@@ -1,5 +1,6 @@
-//! Register tiles: up to 8 rows × 3 vectors of a result stay in registers while the inner index runs. Products and
-//! factorisations are made of them.
+//! Register tiles: up to 8 rows × 3 vectors of a result stay in registers while the inner index runs.
+//!
+//! Products and factorisations are made of them.
 
 use crate::simd::{Lanes, PAD};
 use std::hint::black_box;

@@ -46,7 +46,7 @@ impl Message {
 
     /// The description.
     pub fn header(&self) -> Result<arrow_ipc::Message<'_>, Damage> {
-        root_as_message(&self.metadata).map_err(|fault| format!("a message cannot be parsed: {fault}").into())
+        root_as_message(&self.metadata).map_err(|error| format!("a message cannot be parsed: {error}").into())
     }
 
     pub fn body(&self) -> &Buffer {

@@ -1,5 +1,6 @@
-//! Points side by side in the lanes of a vector: how many, their widths, and their gradients from sums over inducing
-//! inputs.
+//! Points side by side in the lanes of a vector.
+//!
+//! Here are their number, their widths c and e, and their gradients from sums over inducing inputs.
 
 use super::pair_layout::PairLayout;
 use super::parameters::Eq;

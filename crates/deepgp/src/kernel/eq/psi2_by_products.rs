@@ -1,5 +1,6 @@
-//! Ψ₂ of inputs with small variances as products of three powers of two, of which only a small one depends on the pair:
-//! vector code.
+//! Ψ₂ of inputs with small variances as products of powers of two: vector code.
+//!
+//! Of the three powers only one, which is small, depends on the pair.
 //!
 //! With the inducing inputs relative to the middle of all of them, o = z − (z⁻ + z⁺)/2, and C_q = 2 v_q κ_q²/ℓ_q²,
 //!

@@ -1,4 +1,4 @@
-//! The circumstances of a measurement: program, commit, machine.
+//! The environment of a measurement: program, commit, machine.
 
 use deepgp_numerics::simd::Isa;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What a measurement was made with. Results do not depend on it, except that another instruction set rounds
 /// differently.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Circumstances {
+pub struct Environment {
     /// Version of the program.
     pub version: String,
     /// The commit that the program was built from, if that could be told.
@@ -17,7 +17,7 @@ pub struct Circumstances {
     pub instruction_set: String,
 }
 
-impl Circumstances {
+impl Environment {
     /// The environment of this process.
     pub fn here() -> Self {
         Self {

@@ -13,7 +13,7 @@ const MOST_ITEMS: usize = 40;
 
 /// What went wrong or was corrected on the way: failed runs, runs that diverged, fits worse than a linear model, splits
 /// far below the others, events.
-pub fn troubles(study: &StudyResults) -> Vec<Block> {
+pub fn problems(study: &StudyResults) -> Vec<Block> {
     let (mut failed, mut diverged, mut lost, mut far) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut runs, mut n_lost, mut n_far) = (0, 0, 0);
     let pairs = study.tasks.iter().flat_map(|task| study.variants.iter().map(move |variant| (task, variant)));
