@@ -108,7 +108,7 @@ fn done_json(set: &Set, store: &Store, is_new: bool) -> Value {
     json!({ "name": set.name, "rows": set.rows, "path": path, "new": is_new })
 }
 
-/// Works on each set, whatever becomes of the others. Faults but the last are told here.
+/// Works on each set, even if others fail. Errors but the last are printed here.
 fn each<T>(sets: Vec<T>, mut work: impl FnMut(T) -> Result<()>) -> Result<()> {
     let mut failure: Option<anyhow::Error> = None;
     for set in sets {

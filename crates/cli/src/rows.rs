@@ -22,7 +22,7 @@ pub struct Table<'a> {
     pub targets: Targets,
     /// Threads that work on it.
     pub threads: usize,
-    /// Whether nothing is told of it.
+    /// Whether nothing is printed about it.
     pub quiet: bool,
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn agent(base: &str, patience: &Patience) -> Agent {
 }
 
 impl Download<'_> {
-    /// The bytes of the file. `progress` is told how many there are and how many there will be.
+    /// The bytes of the file. `progress` is called with how many there are and how many there will be.
     ///
     /// # Errors
     /// [`Error::Unreachable`] after the last attempt, [`Error::Refused`] if another makes no sense, [`Error::Busy`],

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Environment {
     /// Version of the program.
     pub version: String,
-    /// The commit that the program was built from, if that could be told.
+    /// The commit that the program was built from, if it is known.
     pub commit: Option<String>,
     /// Processor and number of threads that the system offers.
     pub machine: String,

@@ -65,7 +65,7 @@ pub struct Run {
     /// What the automatic mode did; the configuration is then that of the heaviest model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub automatic: Option<Automatic>,
-    /// Where and with what; `circumstances` in files.
+    /// The environment that it was made in; `circumstances` in files.
     #[serde(rename = "circumstances")]
     pub environment: Environment,
 }
@@ -148,7 +148,7 @@ pub struct Search {
     pub loss: f64,
     /// Seconds of the search.
     pub seconds: f64,
-    /// Where and with what; `circumstances` in files.
+    /// The environment that it was made in; `circumstances` in files.
     #[serde(rename = "circumstances")]
     pub environment: Environment,
 }

@@ -87,8 +87,8 @@ pub trait Execute {
     /// Its tasks.
     fn tasks(&self) -> &[Task];
 
-    /// Does what is not in the log yet, on so many threads; `watch` is told of each line. Returns whether all is done:
-    /// not if `stop` was set.
+    /// Does what is not in the log yet, on so many threads; `watch` is called with each line. Returns whether all is
+    /// done: not if `stop` was set.
     ///
     /// Every run has one thread and a seed that depends on nothing but what is run and the split, so that records do
     /// not depend on threads, shards or interruptions.

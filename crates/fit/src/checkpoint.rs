@@ -85,7 +85,7 @@ impl Interrupted {
 /// The file that a fit is stored in now and then.
 pub(crate) struct CheckpointFile {
     pub path: PathBuf,
-    /// All that the fit was told.
+    /// The settings of the fit.
     settings: FitSettings,
     /// Seconds between two checkpoints.
     interval: f64,

@@ -74,7 +74,7 @@ pub enum Remark {
     },
     /// Too few rows to hold any out: nothing was recalibrated.
     NotRecalibrated,
-    /// Numerical events in training, told one by one in the record.
+    /// Numerical events in training, listed in the record.
     NumericalEvents {
         /// How many.
         count: usize,

@@ -55,10 +55,10 @@ pub struct FitSettings {
     #[cfg_attr(feature = "clap", arg(long, conflicts_with_all = NOT_WITH_AUTO, help_heading = "Automatic"))]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub auto: bool,
-    /// Of a search: most models in the mixture besides constant and linear ones, 1 for the best alone [default: 5]
+    /// In a search: most models in the mixture besides constant and linear ones, 1 for the best alone [default: 5]
     #[cfg_attr(feature = "clap", arg(long, value_name = "K", help_heading = "Automatic"))]
     pub ensemble: Option<usize>,
-    /// Of a search: multiplies all numbers of steps [default: 1]
+    /// In a search: multiplies all numbers of steps [default: 1]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "FACTOR", allow_negative_numbers = true, help_heading = "Automatic")
@@ -204,7 +204,7 @@ impl TableSettings {
         }
     }
 
-    /// What the reader was told.
+    /// The settings of a reader.
     pub(crate) fn of(read: &ReadOptions) -> Self {
         Self { header: Some(read.header.into()), delimiter: read.delimiter, decimal: Some(read.decimal.into()) }
     }

@@ -316,7 +316,7 @@ pub fn for_each_index<L: IndexedSlices + Sync>(
 /// [`for_each_index`] for work that can fail: the error of the lowest index, if there is one.
 ///
 /// # Errors
-/// Those of `work`.
+/// The errors of `work`.
 pub fn try_for_each_index<L: IndexedSlices + Sync, E: Send>(
     pool: Option<&mut ThreadPool>,
     memory: L,

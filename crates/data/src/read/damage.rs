@@ -36,7 +36,7 @@ impl From<std::io::Error> for Damage {
 impl From<parquet::errors::ParquetError> for Damage {
     fn from(error: parquet::errors::ParquetError) -> Self {
         use parquet::errors::ParquetError as Fault;
-        // Theirs begins with the format, which is known, or with the kind of fault, which says nothing to a user.
+        // Theirs begins with the format, which is known, or with the kind of error, which says nothing to a user.
         Self(match error {
             Fault::General(what) | Fault::NYI(what) | Fault::EOF(what) | Fault::ArrowError(what) => unreadable(&what),
             Fault::External(cause) if cause.is::<std::io::Error>() => cause.to_string(),
@@ -55,7 +55,7 @@ fn unreadable(what: &str) -> String {
     format!("damaged, or not written as is known here: {what}")
 }
 
-/// Does what `task` does; if a library panics in it over damaged bytes, that is a fault like any other.
+/// Does what `task` does; if a library panics in it over damaged bytes, that is an error like any other.
 ///
 /// The panic has been announced on standard error by then, by the hook of the process, which is not ours to change.
 /// What a file claims is checked before the libraries see it, so that few files come this far.

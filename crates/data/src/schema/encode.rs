@@ -76,7 +76,7 @@ impl Schema {
     /// Reads a whole table.
     ///
     /// # Errors
-    /// Those of [`Reader`], [`Encoder::new`] and [`Encoder::encode`]; [`Error::Empty`] if no row is kept.
+    /// The errors of [`Reader`], [`Encoder::new`] and [`Encoder::encode`]; [`Error::Empty`] if no row is kept.
     pub fn read(&self, source: &Source, options: &ReadOptions, targets: Targets) -> Result<(Batch, Vec<Notice>)> {
         let mut reader = Reader::open(source, options)?;
         let mut encoder = Encoder::new(self, &mut reader, targets)?;

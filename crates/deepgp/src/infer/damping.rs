@@ -96,7 +96,8 @@ impl Damping {
     }
 }
 
-/// Halves `step` until the candidate is finite and keeps I + Λ definite; the candidate is then in `scratch.factor`.
+/// Finds the longest of `step`, `step`/2, … at which the candidate, then in `scratch.factor`, is finite and keeps I + Λ
+/// definite.
 ///
 /// `candidate` writes the factor for a step, a combination of one that is definite with another. Pivots are concave
 /// functions of Λ, so steps that will do reach from 0 to some length: whichever is tried first, the furthest is the

@@ -185,7 +185,7 @@ impl StepWorkspace {
     /// projections must have been made for them.
     ///
     /// # Errors
-    /// Those of the evaluator.
+    /// The errors of the evaluator.
     pub(super) fn visit_batch(&mut self, model: &DeepGp, alpha: f64, wanted: Wanted, batch: Batch<'_>) -> Result<()> {
         let Self { inputs, context, cavity, is_factored, projections, backs, evaluator, sums, .. } = self;
         let (factored, inputs) = (is_factored.then_some(&cavity[0][..]), *inputs);
@@ -209,7 +209,7 @@ impl StepWorkspace {
     /// the derivatives in the cavities' moments stand in `backs`. Returns log Z.
     ///
     /// # Errors
-    /// Those of the evaluator.
+    /// The errors of the evaluator.
     pub(super) fn visit_point(&mut self, model: &DeepGp, alpha: f64, batch: Batch<'_>, row: usize) -> Result<f64> {
         let Self { inputs, context, projections, backs, evaluator, sums, own, phi, .. } = self;
         let stack = Stack { network: model, inducing: &context.inducing, projections, factored: None, inputs: *inputs };

@@ -70,9 +70,9 @@ impl SearchResult {
     }
 }
 
-/// Searches on standardised rows. `on_tried` is told of everything that is tried, as it ends, on the caller's thread.
-/// Once it is time to stop the search ends, and the answer is the best model so far; with what is in `memory` by then
-/// it can be taken up again.
+/// Searches on standardised rows. `on_tried` is called with everything that is tried, as it ends, on the caller's
+/// thread. Once it is time to stop the search ends, and the answer is the best model so far; with what is in `memory`
+/// by then it can be taken up again.
 ///
 /// # Errors
 /// What the data are refused for; [`Error::Empty`] if no candidate could be trained at all; [`Error::OtherData`] for
