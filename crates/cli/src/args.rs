@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The arguments of the command line.
 
 use crate::bench::options::{Auto, Check, Frontier, SplitList, Table};
 use crate::bench::report_options::ReportOptions;
@@ -51,7 +51,7 @@ pub enum Command {
     Completions(Completions),
     /// Print the manual page
     Man(Man),
-    /// Measure
+    /// Benchmarks
     #[command(subcommand)]
     Bench(Bench),
 }
@@ -227,7 +227,7 @@ pub struct Demo {
 /// What to do with benchmark data sets.
 #[derive(Debug, Subcommand)]
 pub enum Data {
-    /// List the sets that are known
+    /// List the available sets
     List(DataList),
     /// Download sets from their public homes
     Fetch(DataFetch),
@@ -405,7 +405,7 @@ pub enum Bench {
 /// Options of `bench speed`.
 #[derive(Debug, ClapArgs)]
 pub struct Speed {
-    /// Rows of the generated data; several, such as 10000,3000000, are timed by turns, and held in memory together.
+    /// Rows of the generated data; several, such as 10000,3000000, are timed alternately, and held in memory together.
     #[arg(long, value_delimiter = ',', default_values_t = [10_000])]
     pub rows: Vec<usize>,
     /// Input columns.
@@ -420,7 +420,7 @@ pub struct Speed {
     /// Rows per step.
     #[arg(long, value_delimiter = ',', default_values_t = [50])]
     pub batch: Vec<usize>,
-    /// Threads; several, such as 1,2, are timed by turns.
+    /// Threads; several, such as 1,2, are timed alternately.
     #[arg(long, value_delimiter = ',', default_values_t = [1])]
     pub threads: Vec<usize>,
     /// Seconds to measure each size for.

@@ -80,7 +80,7 @@ mod tests {
         over_text(flags, text, Path::new("fit.toml"))
     }
 
-    fn fault(text: &str) -> String {
+    fn error(text: &str) -> String {
         over(&FitSettings::default(), text).map_or_else(|e| format!("{e:#}"), |o| format!("no fault: {o:?}"))
     }
 
@@ -101,22 +101,22 @@ mod tests {
     #[test]
     fn faults_of_a_file_say_where_they_are() {
         assert_eq!(
-            fault("alpha = 1\nhiden = 2\n"),
+            error("alpha = 1\nhiden = 2\n"),
             "fit.toml, line 2: unknown setting 'hiden'; did you mean 'hidden'?"
         );
         assert!(
-            fault("alpha = 1\n\nlr = \"fast\"\n").starts_with("fit.toml, line 3: lr: invalid type"),
+            error("alpha = 1\n\nlr = \"fast\"\n").starts_with("fit.toml, line 3: lr: invalid type"),
             "{}",
-            fault("lr = \"fast\"")
+            error("lr = \"fast\"")
         );
         assert!(
-            fault("time = \"soon\"").contains("line 1: time: 'soon' is not a time"),
+            error("time = \"soon\"").contains("line 1: time: 'soon' is not a time"),
             "{}",
-            fault("time = \"soon\"")
+            error("time = \"soon\"")
         );
-        assert!(fault("alpha = \n").starts_with("fit.toml, line 1: "));
-        assert!(fault("iters = 5\ntime = 3\n").contains("'iters' and 'time' cannot both"));
-        assert!(fault("zzzzzzzz = 1").contains("there are data, target"));
+        assert!(error("alpha = \n").starts_with("fit.toml, line 1: "));
+        assert!(error("iters = 5\ntime = 3\n").contains("'iters' and 'time' cannot both"));
+        assert!(error("zzzzzzzz = 1").contains("there are data, target"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `deepgp data`: benchmark data sets, listed, downloaded, imported.
 
 use crate::args::{Data, DataFetch, DataFolder, DataImport, DataList, DataPath};
-use crate::exit_codes::{complain, usage};
+use crate::exit_codes::{print_error, usage};
 use crate::make::make;
-use crate::out::{note, print, print_json, shown};
+use crate::out::{note, path_text, print, print_json};
 use crate::wording::{count, plural};
 use anyhow::{Result, bail};
 use deepgp_datasets::{Dataset, Error, Found, Set, SplitRule, Store, Task};
@@ -41,7 +41,7 @@ fn list(args: &DataList) -> Result<()> {
     let store = store(&args.folder)?;
     if args.json {
         let sets: Vec<Value> = Set::all().iter().map(|set| described(set, &store)).collect();
-        return print_json(&json!({ "folder": shown(store.folder()), "sets": sets }));
+        return print_json(&json!({ "folder": path_text(store.folder()), "sets": sets }));
     }
     let mut text = format!(
         "{:<13} {:>9} {:>6} {:>7}  {:<11}  {:<9}  {}\n",
@@ -76,7 +76,7 @@ fn described(set: &Set, store: &Store) -> Value {
         "name": set.name, "about": set.about, "task": task, "classes": classes, "rows": set.rows,
         "inputs": set.n_features(), "features": set.feature_names(), "targets": set.target_names(),
         "splits": set.n_splits, "split_rule": rule(set), "here": store.has(set),
-        "path": store.table_of(set).map(|path| shown(&path)), "can_fetch": set.can_fetch(), "source": set.source,
+        "path": store.table_of(set).map(|path| path_text(&path)), "can_fetch": set.can_fetch(), "source": set.source,
         "licence": set.licence, "values_sha256": set.values_sha256, "splits_sha256": set.splits_sha256,
     })
 }
@@ -102,23 +102,23 @@ fn done(set: &Set, data: &Dataset, store: &Store) -> String {
     )
 }
 
-/// The same for machines.
+/// What was done, as JSON.
 fn done_json(set: &Set, store: &Store, is_new: bool) -> Value {
-    let path = store.table_of(set).map(|path| shown(&path));
+    let path = store.table_of(set).map(|path| path_text(&path));
     json!({ "name": set.name, "rows": set.rows, "path": path, "new": is_new })
 }
 
-/// Works on each set, whatever becomes of the others. Faults but the last are told here.
+/// Works on each set, even if others fail. Errors but the last are printed here.
 fn each<T>(sets: Vec<T>, mut work: impl FnMut(T) -> Result<()>) -> Result<()> {
-    let mut fault: Option<anyhow::Error> = None;
+    let mut failure: Option<anyhow::Error> = None;
     for set in sets {
         if let Err(error) = work(set)
-            && let Some(before) = fault.replace(error)
+            && let Some(before) = failure.replace(error)
         {
-            complain(&format!("{before:#}"));
+            print_error(&format!("{before:#}"));
         }
     }
-    fault.map_or(Ok(()), Err)
+    failure.map_or(Ok(()), Err)
 }
 
 fn import(args: &DataImport) -> Result<()> {
@@ -153,7 +153,7 @@ fn import(args: &DataImport) -> Result<()> {
         if args.json { Ok(()) } else { print(&done(set, &data, &store)) }
     })?;
     if args.json {
-        let folder = shown(store.folder());
+        let folder = path_text(store.folder());
         print_json(&json!({ "folder": folder, "sets": imported, "skipped": found.unknown }))?;
     }
     Ok(())
@@ -185,7 +185,7 @@ fn fetch(args: &DataFetch) -> Result<()> {
         if args.json { Ok(()) } else { print(&done(set, &data, &store)) }
     })?;
     if args.json {
-        print_json(&json!({ "folder": shown(store.folder()), "sets": fetched }))?;
+        print_json(&json!({ "folder": path_text(store.folder()), "sets": fetched }))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::args::FunctionName;
 use crate::exit_codes::{in_words, usage_of};
 use crate::fit::EventPrinter;
 use crate::make::{generator, write_table};
-use crate::out::{note, print, print_json, shown};
+use crate::out::{note, path_text, print, print_json};
 use crate::report::{Sample, report, write_page};
 use crate::rows::Loaded;
 use crate::score::Tallies;
@@ -118,7 +118,7 @@ pub fn run(args: &Demo) -> Result<()> {
     }
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
-        return print_json(&json!({ "results": results, "out": shown(&args.out), "seconds": seconds }));
+        return print_json(&json!({ "results": results, "out": path_text(&args.out), "seconds": seconds }));
     }
     let out = args.out.display();
     print(&format!("\nmean log density is in nats a row, higher is better; {} in all\n", duration(seconds)))?;

@@ -63,12 +63,12 @@ pub fn exit(error: &anyhow::Error) -> ExitCode {
         // Whoever reads our output has seen enough.
         return ExitCode::SUCCESS;
     }
-    complain(&format!("{error:#}"));
+    print_error(&format!("{error:#}"));
     ExitCode::from(if error.chain().any(|cause| cause.is::<Usage>()) { USAGE } else { FAILURE })
 }
 
 /// One line on standard error; there is nobody to tell if that fails.
-pub fn complain(message: &str) {
+pub fn print_error(message: &str) {
     use std::io::Write;
     let line: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let _ = writeln!(std::io::stderr(), "deepgp: {}", line.trim_end());

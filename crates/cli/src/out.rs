@@ -25,7 +25,7 @@ pub fn write_to<T>(path: Option<&Path>, write: impl FnOnce(&mut dyn Write) -> Re
             Ok(())
         }
         Err(error) => {
-            // A fault of the disk is told with the name of the file, all others as they are.
+            // An error of the disk is reported with the name of the file, all others as they are.
             let cause = error.root_cause().downcast_ref::<io::Error>().map(|e| io::Error::from(e.kind()));
             done = Some(Err(error));
             Err(cause.unwrap_or_else(|| io::Error::other("nothing to write")))
@@ -54,7 +54,7 @@ pub fn print_json(value: &impl Serialize) -> Result<()> {
 }
 
 /// A path as JSON can hold it.
-pub fn shown(path: &Path) -> String {
+pub fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 

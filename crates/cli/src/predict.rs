@@ -2,7 +2,7 @@
 
 use crate::args::Predict;
 use crate::exit_codes::{usage, usage_of};
-use crate::out::{print_json, shown, write_to};
+use crate::out::{path_text, print_json, write_to};
 use crate::rows::{Loaded, Table};
 use anyhow::{Context, Result};
 use deepgp_data::{Batch, Targets};
@@ -56,9 +56,13 @@ pub fn run(args: &Predict) -> Result<()> {
         && let Some(out) = &args.out
     {
         let seconds = started.elapsed().as_secs_f64();
-        print_json(
-            &json!({ "rows": n_rows, "columns": names, "out": shown(out), "interval": args.interval, "seconds": seconds }),
-        )?;
+        print_json(&json!({
+            "rows": n_rows,
+            "columns": names,
+            "out": path_text(out),
+            "interval": args.interval,
+            "seconds": seconds,
+        }))?;
     }
     Ok(())
 }
@@ -99,7 +103,7 @@ fn cells(loaded: &Loaded, batch: &Batch, interval: f64, log_density: bool) -> Re
     Ok(all)
 }
 
-/// A fault of a number with its row among all, from that among some.
+/// An error about a number with its row in the table, from its row in a chunk.
 fn of_row(error: deepgp::Error, some: &[usize]) -> deepgp::Error {
     match error {
         deepgp::Error::NotFinite { what, row, column, value } => {

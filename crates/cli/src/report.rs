@@ -2,7 +2,7 @@
 
 use crate::args::Report as Args;
 use crate::exit_codes::usage_of;
-use crate::out::{note, print, print_json, shown, write_to};
+use crate::out::{note, path_text, print, print_json, write_to};
 use crate::rows::{Loaded, Table};
 use crate::score::Tallies;
 use crate::wording::{count, duration, network, plural};
@@ -46,7 +46,11 @@ pub fn run(args: &Args) -> Result<()> {
     };
     if args.json {
         return print_json(&json!({
-            "out": shown(&args.out), "figures": figures.iter().map(|p| shown(p)).collect::<Vec<_>>(), "rows": scores.rows, "rows_in_figures": sample.x.rows(), "scores": scores,
+            "out": path_text(&args.out),
+            "figures": figures.iter().map(|p| path_text(p)).collect::<Vec<_>>(),
+            "rows": scores.rows,
+            "rows_in_figures": sample.x.rows(),
+            "scores": scores,
         }));
     }
     note(args.quiet, &format!("{} in {}", plural(sample.x.rows(), "row"), args.out.display()));
@@ -144,7 +148,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Of no rows yet.
+    /// A sample of no rows.
     pub fn new() -> Self {
         Self { x: Mat::default(), y: Mat::default(), seen: 0, rng: ChaCha8Rng::seed_from_u64(0) }
     }

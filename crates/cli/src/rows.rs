@@ -22,7 +22,7 @@ pub struct Table<'a> {
     pub targets: Targets,
     /// Threads that work on it.
     pub threads: usize,
-    /// Whether nothing is told of it.
+    /// Whether nothing is printed about it.
     pub quiet: bool,
 }
 
@@ -88,7 +88,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// A fault of a number, with its row and column in the table.
+    /// An error about a number, with its row and column in the table.
     fn placed(&self, error: anyhow::Error, batch: &Batch, source: &Source) -> anyhow::Error {
         let Some(&deepgp::Error::NotFinite { what, row, column, value }) = error.downcast_ref::<deepgp::Error>() else {
             return error;
@@ -100,6 +100,6 @@ impl Loaded {
         };
         let (path, name) = (source.label().display(), name.unwrap_or_default());
         let number = batch.rows.get(row).map_or(0, |row| row + 1);
-        anyhow!("{path}, data row {number}, column {name:?}: the numbers become too large ({what} of {value})")
+        anyhow!("{path}, data row {number}, column {name:?}: the computation overflows: {what} would be {value}")
     }
 }

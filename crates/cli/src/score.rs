@@ -2,7 +2,7 @@
 
 use crate::args::Score;
 use crate::exit_codes::usage_of;
-use crate::out::{note, print, print_json, shown};
+use crate::out::{note, path_text, print, print_json};
 use crate::rows::{Loaded, Table};
 use crate::wording::{kind, number, plural, score_table, surprise};
 use anyhow::Result;
@@ -37,8 +37,8 @@ pub fn run(args: &Score) -> Result<()> {
         let of_target = |(name, scores): (&String, Scores)| (name.clone(), marginal(&loaded, &scores));
         value["per_target"] = tallies.per_target(&loaded)?.into_iter().map(of_target).collect();
         value["targets"] = json!(loaded.saved.preprocessing.schema.targets());
-        value["model"] = json!(shown(&args.model));
-        value["data"] = json!(shown(&args.data));
+        value["model"] = json!(path_text(&args.model));
+        value["data"] = json!(path_text(&args.data));
         return print_json(&value);
     }
     let mut columns = vec![(kind(&loaded.saved), &scores)];
@@ -74,7 +74,7 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// Of some rows.
+    /// The scores of some rows.
     pub fn of(loaded: &Loaded, batch: &Batch) -> Result<Self> {
         let (y, mut all) = (&batch.targets, Self::default());
         let predictive = loaded.model.tally(&batch.inputs, y, &mut all.model)?;

@@ -68,7 +68,7 @@ pub fn network(saved: &SavedModel) -> String {
     text
 }
 
-/// The same, with the number of others in a mixture.
+/// The network in words, with the number of others in a mixture.
 pub fn mixed_network(saved: &SavedModel) -> String {
     match saved.members.len() - 1 {
         0 => network(saved),
@@ -96,11 +96,11 @@ fn network_kind(saved: &SavedModel) -> &'static str {
 pub fn surprise(record: &Record, scores: &Scores) -> Option<String> {
     let (rows, mean_log_density) = (scores.rows, scores.mean_log_density);
     let expected = record.expected.filter(|expected| expected.is_surprised(rows, mean_log_density))?;
-    Some(expectation(expected, rows, mean_log_density))
+    Some(expectation_sentence(expected, rows, mean_log_density))
 }
 
-/// What so many rows have and what was expected of them.
-pub fn expectation(expected: ExpectedDensity, rows: usize, mean_log_density: f64) -> String {
+/// A sentence that compares the log density of rows with what was expected of them.
+pub fn expectation_sentence(expected: ExpectedDensity, rows: usize, mean_log_density: f64) -> String {
     format!(
         "these rows have a mean log density of {}, where {} ± {} was to be expected: they may differ from the training rows",
         number(mean_log_density),

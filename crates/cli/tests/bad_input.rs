@@ -329,7 +329,7 @@ fn targets_that_become_too_large_are_told_by_their_row() {
         let run = f.run(line);
         assert_eq!(run.code, 1, "{line}: {run:#?}");
         assert!(
-            run.complaint().contains("large.csv, data row 2, column \"y\": the numbers become too large"),
+            run.complaint().contains("large.csv, data row 2, column \"y\": the computation overflows: "),
             "{run:#?}"
         );
         assert!(!f.path("out.csv").exists());

@@ -25,7 +25,7 @@ impl Display for Place {
     }
 }
 
-/// A fault of a file, of the columns asked for, or of a split.
+/// An error in a file, in the columns asked for, or in a split.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// A Parquet or Arrow file is damaged or uses what its reader does not know.
     #[error("{}: {message}", path.display())]
-    Binary {
+    DamagedFile {
         /// The file.
         path: PathBuf,
         /// What its reader says.

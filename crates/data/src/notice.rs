@@ -64,7 +64,7 @@ pub enum Notice {
     RepeatedInputs {
         /// How many.
         count: u64,
-        /// Of how many.
+        /// Rows of the table.
         rows: u64,
     },
     /// A target takes a few whole numbers only.
@@ -119,7 +119,7 @@ impl Display for Notice {
             Self::RepeatedInputs { count, rows } => {
                 write!(
                     f,
-                    "{count} of {rows} rows have the same inputs as an earlier row; scores on rows with a twin flatter"
+                    "{count} of {rows} rows have the same inputs as an earlier row; scores on repeated rows are too optimistic"
                 )
             }
             Self::WholeTarget { column, different } => write!(

@@ -44,7 +44,7 @@ impl Source {
         &self.label
     }
 
-    /// The same source, able to be read more than once: what can flow by only once is copied to a temporary file, which
+    /// This source, able to be read more than once: what can flow by only once is copied to a temporary file, which
     /// goes when the last clone of the source does.
     ///
     /// # Errors
@@ -59,18 +59,18 @@ impl Source {
         if !flows_by {
             return Ok(self);
         }
-        let spool = Spool::new(&mut self.raw()?).map_err(|cause| self.fault(cause))?;
+        let spool = Spool::new(&mut self.raw()?).map_err(|cause| self.read_error(cause))?;
         Ok(Self { label: self.label, origin: Origin::Spooled(Arc::new(spool)) })
     }
 
     /// The bytes, decompressed, with the first `Content::HEAD` ones to look at.
     pub(crate) fn open(&self) -> Result<Content> {
-        let raw = Content::peek(self.raw()?).map_err(|cause| self.fault(cause))?;
+        let raw = Content::peek(self.raw()?).map_err(|cause| self.read_error(cause))?;
         if !raw.head.starts_with(&[0x1f, 0x8b]) {
             return Ok(raw);
         }
         let mut plain = Content::peek(Box::new(MultiGzDecoder::new(BufReader::new(raw.into_reader()))))
-            .map_err(|cause| self.fault(cause))?;
+            .map_err(|cause| self.read_error(cause))?;
         plain.is_compressed = true;
         Ok(plain)
     }
@@ -81,7 +81,7 @@ impl Source {
     /// [`Error::Read`], also for what is not UTF-8.
     pub fn text(&self) -> Result<String> {
         let mut text = String::new();
-        self.open()?.into_reader().read_to_string(&mut text).map_err(|cause| self.fault(cause))?;
+        self.open()?.into_reader().read_to_string(&mut text).map_err(|cause| self.read_error(cause))?;
         Ok(text)
     }
 
@@ -95,18 +95,18 @@ impl Source {
             Origin::Spooled(spool) if !content.is_compressed => spool.open(),
             _ => Spool::copy(&mut content.into_reader()),
         };
-        Ok(Box::new(file.map_err(|cause| self.fault(cause))?))
+        Ok(Box::new(file.map_err(|cause| self.read_error(cause))?))
     }
 
-    pub(crate) fn fault(&self, cause: io::Error) -> Error {
+    pub(crate) fn read_error(&self, cause: io::Error) -> Error {
         Error::Read { path: self.label.clone(), cause }
     }
 
     fn raw(&self) -> Result<Box<dyn Read + Send>> {
         Ok(match &self.origin {
-            Origin::File => Box::new(File::open(&self.label).map_err(|cause| self.fault(cause))?),
+            Origin::File => Box::new(File::open(&self.label).map_err(|cause| self.read_error(cause))?),
             Origin::StandardInput => Box::new(io::stdin()),
-            Origin::Spooled(spool) => Box::new(spool.open().map_err(|cause| self.fault(cause))?),
+            Origin::Spooled(spool) => Box::new(spool.open().map_err(|cause| self.read_error(cause))?),
             Origin::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
         })
     }
@@ -175,7 +175,7 @@ impl Spool {
         for attempt in 0_u32.. {
             let path = folder.join(format!("deepgp-{}-{attempt}", std::process::id()));
             match options.open(&path) {
-                Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists && attempt < 10_000 => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 10_000 => {}
                 file => return Ok((Self { path }, file?)),
             }
         }
@@ -202,7 +202,10 @@ mod tests {
 
     fn text(source: &Source) -> String {
         let mut text = String::new();
-        source.open().and_then(|c| c.into_reader().read_to_string(&mut text).map_err(|e| source.fault(e))).unwrap();
+        source
+            .open()
+            .and_then(|c| c.into_reader().read_to_string(&mut text).map_err(|e| source.read_error(e)))
+            .unwrap();
         text
     }
 

@@ -52,7 +52,7 @@ mod tests {
         parse_splits(text.as_bytes(), Path::new("s.csv"))
     }
 
-    fn fault(text: &str) -> String {
+    fn error(text: &str) -> String {
         parse(text).map_or_else(|e| e.to_string(), |s| format!("no fault: {s:?}"))
     }
 
@@ -64,11 +64,11 @@ mod tests {
 
     #[test]
     fn faults_say_where_they_are() {
-        assert_eq!(fault("0,1\n2,-3\n"), r#"s.csv, line 2, field 2: "-3" is not a row number"#);
-        assert_eq!(fault("0,1.5\n"), r#"s.csv, line 1, field 2: "1.5" is not a row number"#);
-        assert_eq!(fault("0\n\n1\n"), r#"s.csv, line 2, field 1: "" is not a row number"#);
-        assert_eq!(fault("0,\n"), r#"s.csv, line 1, field 2: "" is not a row number"#);
-        assert_eq!(fault(""), "s.csv: no split found");
+        assert_eq!(error("0,1\n2,-3\n"), r#"s.csv, line 2, field 2: "-3" is not a row number"#);
+        assert_eq!(error("0,1.5\n"), r#"s.csv, line 1, field 2: "1.5" is not a row number"#);
+        assert_eq!(error("0\n\n1\n"), r#"s.csv, line 2, field 1: "" is not a row number"#);
+        assert_eq!(error("0,\n"), r#"s.csv, line 1, field 2: "" is not a row number"#);
+        assert_eq!(error(""), "s.csv: no split found");
         assert!(matches!(read_splits("/no/such/file"), Err(Error::Read { .. })));
         assert!(matches!(train_test(3, &[1, 3]), Err(Error::RowOutOfRange { row: 3, n_rows: 3 })));
         assert!(matches!(train_test(3, &[1, 0, 1]), Err(Error::RepeatedRow { row: 1 })));

@@ -79,7 +79,7 @@ mod tests {
         Table::read_source(&Source::from_bytes("t.csv", text.as_bytes()))
     }
 
-    fn fault(text: &str) -> String {
+    fn error(text: &str) -> String {
         parse(text).map_or_else(|e| e.to_string(), |t| format!("no fault: {t:?}"))
     }
 
@@ -96,14 +96,14 @@ mod tests {
 
     #[test]
     fn faults_say_where_they_are() {
-        assert_eq!(fault("a,b\n1,2\n3,x\n"), r#"t.csv, line 3, column "b": "x" is not a finite number"#);
-        assert_eq!(fault("a,b\n1,\n"), r#"t.csv, line 2, column "b": "" is not a finite number"#);
-        assert_eq!(fault("a,b\nnan,1\n"), r#"t.csv, line 2, column "a": "nan" is not a finite number"#);
+        assert_eq!(error("a,b\n1,2\n3,x\n"), r#"t.csv, line 3, column "b": "x" is not a finite number"#);
+        assert_eq!(error("a,b\n1,\n"), r#"t.csv, line 2, column "b": "" is not a finite number"#);
+        assert_eq!(error("a,b\nnan,1\n"), r#"t.csv, line 2, column "a": "nan" is not a finite number"#);
         assert!(
-            fault("a,b\n1e999,1\n").starts_with(r#"t.csv, line 2, column "a": "1e999" is not a finite number; inf"#)
+            error("a,b\n1e999,1\n").starts_with(r#"t.csv, line 2, column "a": "1e999" is not a finite number; inf"#)
         );
-        assert_eq!(fault("a,b\r\n1,2\r\n\r\n3,x\r\n"), r#"t.csv, line 4, column "b": "x" is not a finite number"#);
-        assert_eq!(fault("a,b\n"), "t.csv: no rows below the header found");
+        assert_eq!(error("a,b\r\n1,2\r\n\r\n3,x\r\n"), r#"t.csv, line 4, column "b": "x" is not a finite number"#);
+        assert_eq!(error("a,b\n"), "t.csv: no rows below the header found");
         assert!(matches!(Table::read("/no/such/file.csv"), Err(Error::Read { .. })));
     }
 }

@@ -109,7 +109,7 @@ fn files_cut_short_are_faults() -> std::io::Result<()> {
                 while reader.next_chunk()?.is_some() {}
                 Ok(())
             });
-            assert!(matches!(read, Err(Error::Binary { .. })), "{file} of {keep} bytes: {read:?}");
+            assert!(matches!(read, Err(Error::DamagedFile { .. })), "{file} of {keep} bytes: {read:?}");
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use deepgp_numerics::linalg::Mat;
 use sha2::{Digest, Sha256};
 
 /// Bytes that are collected before they are hashed.
-const BLOCK: usize = 1 << 16;
+const HASH_BUFFER_BYTES: usize = 1 << 16;
 
 /// SHA-256, as 64 hexadecimal digits, of the values of a data set:
 ///
@@ -56,14 +56,14 @@ struct Hash {
 
 impl Hash {
     fn new(shape: &[usize]) -> Self {
-        let mut hash = Self { sha: Sha256::new(), waiting: Vec::with_capacity(BLOCK) };
+        let mut hash = Self { sha: Sha256::new(), waiting: Vec::with_capacity(HASH_BUFFER_BYTES) };
         shape.iter().for_each(|&n| hash.add(n as u64));
         hash
     }
 
     fn add(&mut self, word: u64) {
         self.waiting.extend_from_slice(&word.to_le_bytes());
-        if self.waiting.len() >= BLOCK {
+        if self.waiting.len() >= HASH_BUFFER_BYTES {
             self.sha.update(&self.waiting);
             self.waiting.clear();
         }
@@ -108,10 +108,10 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), 5);
         // Larger than a block, so that a value in a later block counts, too.
-        let mut large = Mat::zeros(BLOCK / 8, 2);
-        let before = values_sha256(&large, &Mat::zeros(BLOCK / 8, 1));
-        large[(BLOCK / 8 - 1, 1)] = f64::MIN_POSITIVE;
-        assert_ne!(values_sha256(&large, &Mat::zeros(BLOCK / 8, 1)), before);
+        let mut large = Mat::zeros(HASH_BUFFER_BYTES / 8, 2);
+        let before = values_sha256(&large, &Mat::zeros(HASH_BUFFER_BYTES / 8, 1));
+        large[(HASH_BUFFER_BYTES / 8 - 1, 1)] = f64::MIN_POSITIVE;
+        assert_ne!(values_sha256(&large, &Mat::zeros(HASH_BUFFER_BYTES / 8, 1)), before);
         Ok(())
     }
 }

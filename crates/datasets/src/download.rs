@@ -9,7 +9,7 @@ use ureq::Agent;
 use ureq::http::{HeaderMap, StatusCode};
 
 /// Bytes that are read at once.
-const BLOCK: usize = 1 << 16;
+const READ_BUFFER_BYTES: usize = 1 << 16;
 /// The longest that a server may have us wait.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
@@ -51,10 +51,10 @@ pub(crate) struct Download<'a> {
 
 /// Why an attempt failed.
 enum Fault {
-    /// Another attempt would fail, too.
-    Final(Error),
+    /// Every further attempt would fail.
+    Permanent(Error),
     /// Another one may succeed, after a pause that the server may have asked for.
-    Passing { what: String, pause: Option<Duration> },
+    Transient { what: String, pause: Option<Duration> },
 }
 
 impl From<ureq::Error> for Fault {
@@ -65,7 +65,7 @@ impl From<ureq::Error> for Fault {
             ureq::Error::Io(error) => error.to_string(),
             error => error.to_string(),
         };
-        Self::Passing { what, pause: None }
+        Self::Transient { what, pause: None }
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn agent(base: &str, patience: &Patience) -> Agent {
 }
 
 impl Download<'_> {
-    /// The bytes of the file. `progress` is told how many there are and how many there will be.
+    /// The bytes of the file. `progress` is called with how many there are and how many there will be.
     ///
     /// # Errors
     /// [`Error::Unreachable`] after the last attempt, [`Error::Refused`] if another makes no sense, [`Error::Busy`],
@@ -97,12 +97,12 @@ impl Download<'_> {
         loop {
             let (what, pause) = match self.attempt(agent, &mut file, progress) {
                 Ok(()) => break,
-                Err(Fault::Final(error)) => {
+                Err(Fault::Permanent(error)) => {
                     drop(file);
                     self.forget();
                     return Err(error);
                 }
-                Err(Fault::Passing { what, pause }) => (what, pause),
+                Err(Fault::Transient { what, pause }) => (what, pause),
             };
             if attempts == self.patience.attempts {
                 if self.resume_point(&file)?.0 == 0 {
@@ -145,7 +145,7 @@ impl Download<'_> {
         file: &mut File,
         progress: &mut dyn FnMut(u64, Option<u64>),
     ) -> std::result::Result<(), Fault> {
-        let (have, tag) = self.resume_point(file).map_err(Fault::Final)?;
+        let (have, tag) = self.resume_point(file).map_err(Fault::Permanent)?;
         let mut request = agent.get(self.url);
         if let Some(tag) = tag {
             // Answered with the rest, or with all of it if the file is no longer the same.
@@ -155,29 +155,30 @@ impl Download<'_> {
         let headers = response.headers();
         let (mut received, total) = match response.status() {
             StatusCode::OK => {
-                self.start_over(file, headers).map_err(Fault::Final)?;
+                self.start_over(file, headers).map_err(Fault::Permanent)?;
                 (0, content_length(headers))
             }
             StatusCode::PARTIAL_CONTENT => match content_range(headers) {
                 Some((start, total)) if start == have && have > 0 => (have, total),
                 _ => {
-                    self.empty(file).map_err(Fault::Final)?;
-                    return Err(Fault::Passing { what: "the server sent another part".to_owned(), pause: None });
+                    self.empty(file).map_err(Fault::Permanent)?;
+                    return Err(Fault::Transient { what: "the server sent another part".to_owned(), pause: None });
                 }
             },
             // There is nothing more, or not in this way.
             StatusCode::RANGE_NOT_SATISFIABLE if have > 0 => {
-                self.empty(file).map_err(Fault::Final)?;
+                self.empty(file).map_err(Fault::Permanent)?;
                 let what = "the server cannot go on where it left off".to_owned();
-                return Err(Fault::Passing { what, pause: Some(Duration::ZERO) });
+                return Err(Fault::Transient { what, pause: Some(Duration::ZERO) });
             }
             status => return Err(self.refusal(status, headers)),
         };
         if total.is_some_and(|total| total > self.limit) {
             return Err(self.too_large());
         }
-        file.seek(SeekFrom::Start(received)).map_err(|e| Fault::Final(self.io("write", e)))?;
-        let (mut body, mut block) = (response.body_mut().with_config().limit(u64::MAX).reader(), vec![0; BLOCK]);
+        file.seek(SeekFrom::Start(received)).map_err(|e| Fault::Permanent(self.io("write", e)))?;
+        let (mut body, mut block) =
+            (response.body_mut().with_config().limit(u64::MAX).reader(), vec![0; READ_BUFFER_BYTES]);
         progress(received, total);
         loop {
             let n = match body.read(&mut block) {
@@ -190,13 +191,13 @@ impl Download<'_> {
             if received > self.limit {
                 return Err(self.too_large());
             }
-            file.write_all(&block[..n]).map_err(|e| Fault::Final(self.io("write", e)))?;
+            file.write_all(&block[..n]).map_err(|e| Fault::Permanent(self.io("write", e)))?;
             progress(received, total);
         }
         match total {
             Some(total) if total != received => {
                 let what = format!("the server sent {received} of {total} bytes");
-                Err(Fault::Passing { what, pause: None })
+                Err(Fault::Transient { what, pause: None })
             }
             _ => Ok(()),
         }
@@ -246,7 +247,7 @@ impl Download<'_> {
         match status.as_u16() {
             408 | 425 | 429 | 500 | 502 | 503 | 504 => {
                 let seconds = headers.get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse().ok());
-                Fault::Passing { what, pause: seconds.map(Duration::from_secs) }
+                Fault::Transient { what, pause: seconds.map(Duration::from_secs) }
             }
             _ => self.refused(what),
         }
@@ -257,7 +258,7 @@ impl Download<'_> {
     }
 
     fn refused(&self, what: String) -> Fault {
-        Fault::Final(Error::Refused { name: self.name, url: self.url.to_owned(), what })
+        Fault::Permanent(Error::Refused { name: self.name, url: self.url.to_owned(), what })
     }
 
     fn io(&self, action: &'static str, source: io::Error) -> Error {

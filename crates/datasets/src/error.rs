@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Result of every operation of this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A fault of a name, a stored set, an import or a download.
+/// An error of a name, a stored set, an import or a download.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

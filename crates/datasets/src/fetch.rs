@@ -104,25 +104,25 @@ fn download(
         .map(|file| (format!("{}/{}", options.base, file.path), partials.join(format!("{}-{}", set.name, file.name()))))
         .collect();
     let (mut downloads, mut files) = (Vec::new(), Vec::new());
-    let mut fault = None;
+    let mut failure = None;
     for ((url, partial), file) in targets.iter().zip(wanted) {
         let download = Download { name: set.name, url, partial, limit: file.limit, patience: &options.patience };
         let mut tell = |received, total| progress(&Progress { name: set.name, file: file.name(), received, total });
         match download.run(&agent, &mut tell) {
             Ok(bytes) => files.push(Downloaded { url: url.clone(), bytes, limit: file.limit }),
             Err(error) => {
-                fault = Some(error);
+                failure = Some(error);
                 break;
             }
         }
         downloads.push(download);
     }
     // Whole files are of no more use, be they right or wrong, unless others are still missing.
-    match fault {
+    match failure {
         Some(error @ (Error::Unreachable { .. } | Error::Busy { .. })) => Err(error),
-        fault => {
+        failure => {
             downloads.iter().for_each(Download::forget);
-            fault.map_or(Ok(files), Err)
+            failure.map_or(Ok(files), Err)
         }
     }
 }

@@ -16,8 +16,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// Looks into a folder: either it holds the files of one set, which is told by the folder's name or else by the
-    /// values, or folders that are called as the sets are.
+    /// Looks into a folder: either it holds the files of one set, which is recognised by the folder's name or else by
+    /// the values, or folders that are called as the sets are.
     ///
     /// # Errors
     /// [`Error::Io`] if the folder cannot be read, [`Error::Unrecognised`] if it holds a table of no known set.

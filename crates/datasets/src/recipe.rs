@@ -120,12 +120,12 @@ fn by_position(set: &Set, values: &Mat, features: &Downloaded, target: &Download
 
 /// Whole numbers below `end`, between blanks; they may be written as 1 or as 1.0e+00.
 fn positions(set: &Set, file: &Downloaded, end: usize) -> Result<Vec<usize>> {
-    let fault = |what| Error::Layout { name: set.name, path: PathBuf::from(&file.url), what };
-    let text = str::from_utf8(&file.bytes).map_err(|_| fault("this is no text".to_owned()))?;
+    let error = |what| Error::Layout { name: set.name, path: PathBuf::from(&file.url), what };
+    let text = str::from_utf8(&file.bytes).map_err(|_| error("this is no text".to_owned()))?;
     text.split_whitespace()
         .map(|word| {
             let number = word.parse::<f64>().ok().filter(|n| n.fract() == 0.0 && (0.0..end as f64).contains(n));
-            number.map(|n| n as usize).ok_or_else(|| fault(format!("{word:?} is not one of {end} columns")))
+            number.map(|n| n as usize).ok_or_else(|| error(format!("{word:?} is not one of {end} columns")))
         })
         .collect()
 }
@@ -169,11 +169,11 @@ fn convert(
     names: Option<&[&str]>,
     mut special: impl FnMut(usize, &str) -> Option<f64>,
 ) -> Result<Table> {
-    let fault = |what| Error::Layout { name: set.name, path: PathBuf::from(&file.url), what };
+    let error = |what| Error::Layout { name: set.name, path: PathBuf::from(&file.url), what };
     let mut reader = Reader::open(&file.source(set)?, &ReadOptions::default())?;
     let all = reader.names().to_vec();
     let find = |name: &&str| {
-        all.iter().position(|one| one == name).ok_or_else(|| fault(format!("there is no column {name:?}")))
+        all.iter().position(|one| one == name).ok_or_else(|| error(format!("there is no column {name:?}")))
     };
     let chosen = match names {
         None => (0..all.len()).collect(),
@@ -190,7 +190,7 @@ fn convert(
                 });
                 let no_number =
                     || format!("{}: {:?} is not a finite number", chunk.place(row), chunk.text(row, column));
-                data.push(value.ok_or_else(|| fault(no_number()))?);
+                data.push(value.ok_or_else(|| error(no_number()))?);
             }
         }
     }
@@ -257,14 +257,14 @@ mod tests {
         let files = [wide, file("index_features.txt", "2 3"), file("index_target.txt", "1")];
         assert_eq!(assemble(set, &files)?.targets, both);
 
-        let fault = |index: &str| {
+        let error = |index: &str| {
             assemble(set, &[table.clone(), file("index_features.txt", index), target.clone()]).unwrap_err().to_string()
         };
         let place = "made_up: https://home/index_features.txt: ";
-        assert_eq!(fault("1 3"), format!("{place}\"3\" is not one of 3 columns"));
-        assert_eq!(fault("1.5"), format!("{place}\"1.5\" is not one of 3 columns"));
-        assert_eq!(fault("<html>"), format!("{place}\"<html>\" is not one of 3 columns"));
-        assert!(fault("1").contains("https://home/data.txt has 4 rows and 3 columns"), "{}", fault("1"));
+        assert_eq!(error("1 3"), format!("{place}\"3\" is not one of 3 columns"));
+        assert_eq!(error("1.5"), format!("{place}\"1.5\" is not one of 3 columns"));
+        assert_eq!(error("<html>"), format!("{place}\"<html>\" is not one of 3 columns"));
+        assert!(error("1").contains("https://home/data.txt has 4 rows and 3 columns"), "{}", error("1"));
         Ok(())
     }
 
@@ -286,8 +286,8 @@ mod tests {
         assert!(matches!(assemble(set, &[table.clone(), cut]), Err(Error::Data(deepgp_data::Error::Read { .. }))));
         let huge = Downloaded { bytes: packed(&"0,1\n".repeat(1000)), ..mask };
         assert!(huge.bytes.len() < 1000);
-        let fault = assemble(set, &[table.clone(), huge]).unwrap_err().to_string();
-        assert!(fault.ends_with("unpacked, it has more than the 1000 bytes that the file can have"), "{fault}");
+        let error = assemble(set, &[table.clone(), huge]).unwrap_err().to_string();
+        assert!(error.ends_with("unpacked, it has more than the 1000 bytes that the file can have"), "{error}");
 
         let other = assemble(set, &[table, file("test_mask.csv.gz", "1,0\n1,0\n1,0\n0,1\n")]);
         assert!(matches!(other, Err(Error::Splits { name: "made_up", .. })), "{other:?}");
@@ -307,12 +307,12 @@ mod tests {
         let set = made_up(home(Columns::Named { names: "date,b,y", date: "date" }), &days, &y, &splits);
         let table = "y,n,date,b\n0.5,1,31-12-2011,10\n1.5,2,31-12-2011,20\n2.5,3,01-01-2012,30\n3.5,4,02-01-2012,40\n";
         assert_eq!(assemble(set, &[file("t.csv", table)])?.x, days);
-        let fault = |text: &str| assemble(set, &[file("t.csv", text)]).unwrap_err().to_string();
-        assert_eq!(fault("y,b\n1,2\n"), "made_up: https://home/t.csv: there is no column \"date\"");
+        let error = |text: &str| assemble(set, &[file("t.csv", text)]).unwrap_err().to_string();
+        assert_eq!(error("y,b\n1,2\n"), "made_up: https://home/t.csv: there is no column \"date\"");
         let odd = table.replace("30", "?");
-        assert_eq!(fault(&odd), "made_up: https://home/t.csv: line 4: \"?\" is not a finite number");
+        assert_eq!(error(&odd), "made_up: https://home/t.csv: line 4: \"?\" is not a finite number");
         let other = table.replace("30", "31");
-        assert!(fault(&other).starts_with("made_up: the values in https://home/t.csv are not those of the set: their"));
+        assert!(error(&other).starts_with("made_up: the values in https://home/t.csv are not those of the set: their"));
         Ok(())
     }
 

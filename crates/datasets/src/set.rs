@@ -83,14 +83,14 @@ pub enum Home {
 /// How the columns of a downloaded table become features and targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Columns {
-    /// They are features and targets, in this order.
+    /// Columns are features and targets, in this order.
     AsTheyAre,
-    /// They are features and, last, the label: a text that stands for 1, everything else for 0.
+    /// Columns are features and, last, the label: a text that stands for 1, everything else for 0.
     Label {
         /// The text.
         one: &'static str,
     },
-    /// Those with these names, between commas, in this order.
+    /// The columns with these names, between commas, in this order.
     Named {
         /// The names.
         names: &'static str,

@@ -119,7 +119,7 @@ pub(crate) fn read_folder(set: &'static Set, folder: &Path) -> Result<Dataset> {
     checked(set, x, targets, splits, path)
 }
 
-/// The set that a folder's table holds, told by its values.
+/// The set that a folder's table holds, recognised by its values.
 pub(crate) fn recognise(folder: &Path) -> Result<Option<&'static Set>> {
     let Some(path) = find_file(folder, &TABLES) else { return Ok(None) };
     let table = Table::read(&path)?;

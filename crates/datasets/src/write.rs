@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Tables with more text than this, about, are compressed.
-const LARGE: usize = 1 << 20;
+const LARGE_BYTES: usize = 1 << 20;
 
 /// Writes the files of a set into its folder. Splits come first, so that a set that is there at all is there with them;
 /// the table that is there last decides which of the two names is read.
@@ -36,7 +36,7 @@ fn files(set: &Set, data: &Dataset, folder: &Path) -> Result<()> {
         write_atomic(&path, |out| splits(&data.splits, out))?;
     }
     // Numbers take about eight characters.
-    let is_large = 8 * data.x.rows() * (data.x.cols() + data.targets.cols()) > LARGE;
+    let is_large = 8 * data.x.rows() * (data.x.cols() + data.targets.cols()) > LARGE_BYTES;
     let (name, other) = if is_large { ("data.csv.gz", "data.csv") } else { ("data.csv", "data.csv.gz") };
     let path = folder.join(name);
     remove_leftovers(&path)?;

@@ -121,7 +121,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same error, told which layer it arose in.
+    /// This error, with the layer that it arose in.
     pub(crate) fn in_layer(mut self, index: usize) -> Self {
         if let Error::Parameter { layer, .. } | Error::NotPositiveDefinite { layer, .. } = &mut self {
             *layer = Some(index);
@@ -130,7 +130,7 @@ impl Error {
         Error::InLayer { layer: index, cause: Box::new(self) }
     }
 
-    /// The same error, told which output of the layer it arose in.
+    /// This error, with the output of the layer that it arose in.
     pub(crate) fn in_output(mut self, index: usize) -> Self {
         if let Error::NotPositiveDefinite { output, .. } = &mut self {
             *output = Some(index);
@@ -140,7 +140,7 @@ impl Error {
 }
 
 impl From<deepgp_numerics::Error> for Error {
-    /// The same failure, in no layer yet.
+    /// This failure without a layer.
     fn from(error: deepgp_numerics::Error) -> Self {
         use deepgp_numerics::Error as Numeric;
         match error {

@@ -162,12 +162,12 @@ impl Parameters for DeepGp {
     }
 }
 
-/// ∂F/∂(parameters) of a network, natural values.
+/// ∂ℒ/∂(parameters) of a network, natural values.
 #[derive(Debug, Clone)]
 pub struct Gradient {
     /// Per layer.
     pub layers: Vec<LayerGrad>,
-    /// Of the likelihood's parameters.
+    /// Derivatives by the likelihood's parameters.
     pub likelihood: Vec<f64>,
 }
 
@@ -188,7 +188,7 @@ impl Gradient {
         flat
     }
 
-    /// The same into existing memory.
+    /// [`Gradient::to_free`] into existing memory.
     pub fn free_into(&self, model: &DeepGp, scale: f64, flat: &mut Vec<f64>) {
         flat.clear();
         for (grad, layer) in self.layers.iter().zip(&model.layers) {

@@ -95,7 +95,8 @@ pub trait Parameters {
         self.move_free(&before, free)
     }
 
-    /// The same for a caller who knows the coordinates `before`, as [`Parameters::read_free`] gives them.
+    /// [`Parameters::write_free`] for a caller that knows the coordinates `before`, as [`Parameters::read_free`] gives
+    /// them.
     fn move_free(&mut self, before: &[f64], free: &[f64]) -> usize {
         let mut at = 0;
         self.visit_mut(&mut |BlockMut { domain, values, .. }| {

@@ -4,7 +4,7 @@ use crate::error::{Error, Result, expect_size};
 use crate::fitted::Fitted;
 use crate::gauss::DiagGaussian;
 use crate::infer::{Context, Event, all_moments};
-use crate::layer::{BLOCK, ExactTape, Inputs, Projection};
+use crate::layer::{ExactTape, Inputs, POINTS_PER_BLOCK, Projection};
 use crate::likelihood::Observation;
 use crate::pass::{Stack, Tapes};
 use deepgp_numerics::linalg::Mat;
@@ -27,9 +27,9 @@ pub struct Predictor {
 /// Moments of the latent function and of an observation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// Of f, without observation noise.
+    /// Moments of f, without observation noise.
     pub f: DiagGaussian,
-    /// Of y, with it.
+    /// Moments of y, with observation noise.
     pub y: DiagGaussian,
 }
 
@@ -42,8 +42,8 @@ impl Predictor {
         Self::with_inputs(fitted, Inputs::Exact)
     }
 
-    /// The same for inputs that may have variances ([`Predictor::predict_gaussian`]). Exact ones are then predicted as
-    /// Gaussian ones with variances of 0, at a higher price.
+    /// A predictor for inputs that may have variances ([`Predictor::predict_gaussian`]). Exact ones are then predicted
+    /// as Gaussian ones with variances of 0, at a higher price.
     ///
     /// # Errors
     /// As [`Predictor::new`].
@@ -156,9 +156,9 @@ impl Predictor {
         let mut draws = vec![DiagGaussian::zeros(x.rows(), n_latent); n_samples];
         let (mut tape, mut block) = (ExactTape::default(), Mat::default());
         let mut rows = Vec::new();
-        for start in (0..x.rows()).step_by(BLOCK) {
+        for start in (0..x.rows()).step_by(POINTS_PER_BLOCK) {
             rows.clear();
-            rows.extend(start..x.rows().min(start + BLOCK));
+            rows.extend(start..x.rows().min(start + POINTS_PER_BLOCK));
             for draw in &mut draws {
                 block.gather_rows(x, &rows);
                 for (l, layer) in self.fitted.network.layers().iter().enumerate() {
@@ -253,9 +253,9 @@ impl Predictor {
         let stack = Stack { network, inducing: context.inducing(), projections, factored: None, inputs: *inputs };
         let mut tapes = Tapes::forward_only(network, *inputs, x.rows());
         let mut rows = Vec::new();
-        for start in (0..x.rows()).step_by(BLOCK) {
+        for start in (0..x.rows()).step_by(POINTS_PER_BLOCK) {
             rows.clear();
-            rows.extend(start..x.rows().min(start + BLOCK));
+            rows.extend(start..x.rows().min(start + POINTS_PER_BLOCK));
             stack.forward(&mut tapes, x, x_var, &rows, |tapes, points| {
                 visit(tapes, start + points.start..start + points.end);
             });

@@ -287,7 +287,7 @@ impl<'a> Trainer<'a> {
         theta
     }
 
-    /// The same into existing memory.
+    /// [`Trainer::theta`] into existing memory.
     fn read_theta(&self, theta: &mut Vec<f64>) {
         theta.clear();
         self.model.read_free(theta);
@@ -300,8 +300,8 @@ impl<'a> Trainer<'a> {
         self.state.write_free(&theta[used..]);
     }
 
-    /// One step; returns its energy (NaN for a step that was undone) and its learning rate. `share` is what the
-    /// observer says of the run's end.
+    /// One step; returns its energy (NaN for a step that was undone) and its learning rate. `share` is the fraction of
+    /// the run that the observer reports as done.
     fn advance(&mut self, share: Option<f64>) -> (f64, f64) {
         let share = (self.step as f64 / self.settings.iterations.max(1) as f64).max(share.unwrap_or(0.0));
         let rate = self.settings.learning_rate * self.settings.schedule.factor(share) * self.learning_scale;
@@ -336,7 +336,7 @@ impl<'a> Trainer<'a> {
         self.mean_energy = Some(mean);
         step.events.drain(..).for_each(|event| self.note(event));
         self.ws.recycle(step);
-        self.look_around();
+        self.remember_if_lowest();
         energy
     }
 
@@ -378,7 +378,7 @@ impl<'a> Trainer<'a> {
                 break Termination::Stopped;
             }
         };
-        self.go_back();
+        self.restore_lowest();
         // The last move of the parameters has not been evaluated: it must at least give a predictor.
         if self.predictor().is_err() {
             self.reject("the last step left a network that cannot predict".to_owned());

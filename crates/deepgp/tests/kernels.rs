@@ -118,7 +118,7 @@ fn random_bar(draw: &mut Draw, m: usize, dim: usize, with_xi: bool) -> Psi {
     bar
 }
 
-/// ∂F/∂(mean, var, Z, parameters), one after the other, of the functional `bar`; the point is given `copies` times.
+/// ∂ℒ/∂(mean, var, Z, parameters), one after the other, of the functional `bar`; the point is given `copies` times.
 fn psi_gradient(kernel: &Kernel, z: &Mat, mean: &[f64], var: &[f64], bar: &Psi, copies: usize) -> Vec<f64> {
     let (m, dim) = (z.rows(), z.cols());
     let (mut tables, mut scratch) = (KernelTables::default(), KernelScratch::default());

@@ -38,7 +38,7 @@ fn log_z(law: &Likelihood, m: &[f64], v: &[f64], y: &[f64], alpha: f64) -> (f64,
     (law.log_z(m, v, y, alpha, bar), mean, var, params)
 }
 
-/// The same law with other natural parameter values.
+/// This law with other natural parameter values.
 fn with_params(law: &Likelihood, values: &[f64]) -> Likelihood {
     let (mut law, mut at) = (law.clone(), 0);
     law.visit_mut(&mut |b| {

@@ -1,6 +1,6 @@
 //! The automatic mode on splits of tasks, beside exact GPs where rows are few enough for them.
 
-use crate::circumstances::Circumstances;
+use crate::environment::Environment;
 use crate::error::Result;
 use crate::log::Log;
 use crate::pool;
@@ -21,16 +21,16 @@ use std::time::Instant;
 
 /// What is run on a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Entrant {
+enum Mode {
     Auto,
     Exact(KernelChoice),
 }
 
-/// All of them with the names that records have for them.
-const ENTRANTS: [(&str, Entrant); 3] = [
-    ("[auto]", Entrant::Auto),
-    ("[exact GP]", Entrant::Exact(KernelChoice::Eq)),
-    ("[exact GP, Matérn 3/2]", Entrant::Exact(KernelChoice::Matern32)),
+/// All modes with their names in records.
+const MODES: [(&str, Mode); 3] = [
+    ("[auto]", Mode::Auto),
+    ("[exact GP]", Mode::Exact(KernelChoice::Eq)),
+    ("[exact GP, Matérn 3/2]", Mode::Exact(KernelChoice::Matern32)),
 ];
 
 /// The event that test rows are less likely than those that models were validated on: they differ, or the model claims
@@ -67,7 +67,7 @@ impl Execute for AutoStudy {
         stop: &AtomicBool,
         watch: &(dyn Fn(Progress<'_>) + Sync),
     ) -> Result<bool> {
-        let (all, circumstances) = (self.keys(data), Circumstances::here());
+        let (all, environment) = (self.keys(data), Environment::here());
         let mut jobs = Vec::new();
         for (task, key) in &all {
             match log.run(key).map(|run| run.automatic.as_ref()) {
@@ -81,7 +81,7 @@ impl Execute for AutoStudy {
         watch(Progress { done: found, total, found, line: None });
         pool::for_each(&jobs, threads, stop, |(task, key)| {
             let parts = data[*task].parts(key.split)?;
-            let Some(run) = repeat(key, &parts, self.effort, self.seed, &circumstances, stop)? else { return Ok(()) };
+            let Some(run) = repeat(key, &parts, self.effort, self.seed, &environment, stop)? else { return Ok(()) };
             let line = Line::Run(run);
             log.append(&line)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -125,8 +125,8 @@ impl AutoStudy {
         for split in splits {
             for (task, data) in data.iter().enumerate().filter(|(_, data)| split < data.splits.len()) {
                 let rows = data.x.rows() - data.splits[split].len();
-                for (name, entrant) in ENTRANTS {
-                    if entrant == Entrant::Auto || rows <= MOST_EXACT_ROWS {
+                for (name, mode) in MODES {
+                    if mode == Mode::Auto || rows <= MOST_EXACT_ROWS {
                         let (study, task_name) = (self.name.clone(), self.tasks[task].name.clone());
                         all.push((task, Key { study, task: task_name, variant: name.to_owned(), split }));
                     }
@@ -138,7 +138,7 @@ impl AutoStudy {
     }
 }
 
-/// Does one run, by its name; nothing if there is no such entrant, or if `stop` was set meanwhile.
+/// Does one run, by its name; nothing if there is no such mode, or if `stop` was set meanwhile.
 ///
 /// # Errors
 /// What the data are refused for.
@@ -147,16 +147,16 @@ pub fn repeat(
     parts: &Parts,
     effort: f64,
     seed: u64,
-    circumstances: &Circumstances,
+    environment: &Environment,
     stop: &AtomicBool,
 ) -> Result<Option<Run>> {
-    let Some((_, entrant)) = ENTRANTS.iter().find(|(name, _)| *name == key.variant) else { return Ok(None) };
+    let Some((_, mode)) = MODES.iter().find(|(name, _)| *name == key.variant) else { return Ok(None) };
     let data = StandardisedData::new(parts.train.0.clone(), parts.train.1.clone())?;
     let settings = SearchSettings { effort, seed, ..SearchSettings::default() };
     let started = Instant::now();
     let mut automatic = Automatic { effort, seed, expected: None, tried: Vec::new() };
-    let (config, model): (Config, Model) = match entrant {
-        Entrant::Auto => {
+    let (config, model): (Config, Model) = match mode {
+        Mode::Auto => {
             let found = search(&data, &settings, &Memory::default(), &Stop::by(stop), &mut |_| ())?;
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
@@ -165,7 +165,7 @@ pub fn repeat(
             (automatic.expected, automatic.tried) = (found.expected, found.tried);
             (found.config, model)
         }
-        Entrant::Exact(kernel) => {
+        Mode::Exact(kernel) => {
             let design = Design::Exact { kernel: *kernel };
             let Some((fitted, config)) = train_design(&design, &data, &settings, &Stop::by(stop))? else {
                 return Ok(None);
@@ -194,8 +194,8 @@ pub fn repeat(
         factor_bytes: model.members().map(|(_, member)| bytes(member.fitted())).sum(),
     };
     let (inputs, rows) = (data.x().cols(), data.x().rows());
-    let (key, automatic, circumstances) = (key.clone(), Some(automatic), circumstances.clone());
-    Ok(Some(Run { key, config, inputs, rows, result, seconds, automatic, circumstances }))
+    let (key, automatic, environment) = (key.clone(), Some(automatic), environment.clone());
+    Ok(Some(Run { key, config, inputs, rows, result, seconds, automatic, environment }))
 }
 
 /// Bytes of a model's factors: Λ and η of every layer.

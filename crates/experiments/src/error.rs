@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// A line of a record file that is not a record.
     #[error("{}, line {line}: not a record: {cause}", path.display())]
-    NotARecord {
+    InvalidRecord {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
@@ -83,9 +83,9 @@ pub enum Error {
         /// Study, task, variant and split.
         what: String,
     },
-    /// A table of published figures that is not one.
+    /// A table of published figures that is not valid.
     #[error("{}{}: {cause}", path.display(), line.map_or_else(String::new, |line| format!(", line {line}")))]
-    NotPublished {
+    InvalidPublishedTable {
         /// The file.
         path: PathBuf,
         /// The line, from 1, if it is one line's fault.

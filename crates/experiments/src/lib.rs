@@ -5,7 +5,7 @@
 //! puts records in order, [`stats`] compares them, and [`present`] shows them to people.
 
 pub mod automatic;
-mod circumstances;
+mod environment;
 mod error;
 mod far_below;
 mod log;
@@ -23,7 +23,7 @@ pub mod surrogate;
 mod task;
 mod variant;
 
-pub use circumstances::Circumstances;
+pub use environment::Environment;
 pub use error::{Error, Result};
 pub use log::{Log, read_records};
 pub use metric::Metric;

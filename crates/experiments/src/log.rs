@@ -12,14 +12,14 @@ use std::sync::{Mutex, PoisonError};
 /// Reads the records of a file, plain or compressed.
 ///
 /// # Errors
-/// [`Error::NotARecord`] with the line, [`Error::Data`] if it cannot be read.
+/// [`Error::InvalidRecord`] with the line, [`Error::Data`] if it cannot be read.
 pub fn read_records(path: &Path) -> Result<Vec<Line>> {
     let text = Source::new(path).text()?;
     (1..).zip(text.lines()).map(|(number, line)| parse(path, number, line)).collect()
 }
 
 fn parse(path: &Path, line: usize, text: &str) -> Result<Line> {
-    serde_json::from_str(text).map_err(|e| Error::NotARecord { path: path.into(), line, cause: e.to_string() })
+    serde_json::from_str(text).map_err(|e| Error::InvalidRecord { path: path.into(), line, cause: e.to_string() })
 }
 
 /// A record file that grows. Threads can share it.
@@ -46,20 +46,20 @@ impl Log {
     /// leaves, is cut off.
     ///
     /// # Errors
-    /// [`Error::File`], [`Error::NotARecord`].
+    /// [`Error::File`], [`Error::InvalidRecord`].
     pub fn open(path: &Path) -> Result<Self> {
-        let fault = |cause| Error::File { action: "open", path: path.into(), cause };
+        let error = |cause| Error::File { action: "open", path: path.into(), cause };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(fault)?;
+            std::fs::create_dir_all(folder).map_err(error)?;
         }
         let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(fault)?;
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(error)?;
         let mut old = HashMap::new();
         let (mut reader, mut bytes, mut whole, mut number) = (BufReader::new(&file), Vec::new(), 0, 0);
         loop {
             bytes.clear();
             number += 1;
-            let count = reader.read_until(b'\n', &mut bytes).map_err(fault)?;
+            let count = reader.read_until(b'\n', &mut bytes).map_err(error)?;
             if bytes.last() != Some(&b'\n') {
                 break;
             }
@@ -67,8 +67,8 @@ impl Log {
             old.insert(place(&line), line);
             whole += count as u64;
         }
-        file.set_len(whole).map_err(fault)?;
-        file.seek(SeekFrom::End(0)).map_err(fault)?;
+        file.set_len(whole).map_err(error)?;
+        file.seek(SeekFrom::End(0)).map_err(error)?;
         Ok(Self { path: path.into(), old, file: Mutex::new(file) })
     }
 
@@ -109,12 +109,12 @@ impl Log {
     /// # Errors
     /// [`Error::File`].
     pub fn append(&self, line: &Line) -> Result<()> {
-        let fault = |cause| Error::File { action: "write", path: self.path.clone(), cause };
-        let mut text = serde_json::to_string(line).map_err(|e| fault(e.into()))?;
+        let error = |cause| Error::File { action: "write", path: self.path.clone(), cause };
+        let mut text = serde_json::to_string(line).map_err(|e| error(e.into()))?;
         text.push('\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // One call, so that a kill leaves at most one torn line, at the end.
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).map_err(fault)
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).map_err(error)
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(read_records(&path)?, [choice("a", "x"), choice("b", "y"), choice("c", "z")]);
         // Damage in the middle is no torn end.
         std::fs::write(&path, [b"nonsense\n", &whole[..]].concat()).expect("a folder of our own");
-        assert!(matches!(Log::open(&path), Err(Error::NotARecord { line: 1, .. })));
+        assert!(matches!(Log::open(&path), Err(Error::InvalidRecord { line: 1, .. })));
         std::fs::remove_dir_all(folder).expect("a folder of our own");
         Ok(())
     }

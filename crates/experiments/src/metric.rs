@@ -19,7 +19,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// All of them.
+    /// All metrics.
     pub const ALL: [Self; 4] = [Self::Rmse, Self::MeanLogDensity, Self::Coverage95, Self::Seconds];
 
     /// Its name in templates and JSON.

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use deepgp_numerics::pool;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Does all jobs, in order of their start, on so many threads, until one fails or `stop` is set; a failure sets it.
+/// Runs jobs in order on `threads` threads, until one fails or `stop` is set; a failure sets it.
 ///
 /// # Errors
 /// The first failure.

@@ -49,17 +49,17 @@ impl Published {
     /// `source` and `splits`, in any order; figures may be missing.
     ///
     /// # Errors
-    /// [`Error::Data`] for what is no table, [`Error::NotPublished`] with the line for what is no such table.
+    /// [`Error::Data`] for what is no table, [`Error::InvalidPublishedTable`] with the line for what is no such table.
     pub fn read(path: &Path) -> Result<Self> {
-        let fault = |line: Option<u64>, cause: String| Error::NotPublished { path: path.into(), line, cause };
+        let error = |line: Option<u64>, cause: String| Error::InvalidPublishedTable { path: path.into(), line, cause };
         let mut reader = Reader::open(&Source::new(path), &ReadOptions::default())?;
         let names = reader.names().to_vec();
         if let Some(name) = names.iter().find(|name| !COLUMNS.contains(&name.as_str())) {
-            return Err(fault(None, format!("column '{name}' is none of {}", COLUMNS.join(", "))));
+            return Err(error(None, format!("column '{name}' is none of {}", COLUMNS.join(", "))));
         }
         let place = |wanted: &str| names.iter().position(|name| name == wanted);
         let [Some(task), Some(variant), Some(rmse), Some(density)] = [0, 1, 2, 3].map(|i| place(COLUMNS[i])) else {
-            return Err(fault(None, format!("the columns {} are needed", COLUMNS[..4].join(", "))));
+            return Err(error(None, format!("the columns {} are needed", COLUMNS[..4].join(", "))));
         };
         let [seconds, source, splits] = ["seconds", "source", "splits"].map(place);
         let mut entries: Vec<Entry> = Vec::new();
@@ -71,11 +71,11 @@ impl Published {
                 let figure = |column: usize| match chunk.cell(row, column) {
                     Cell::Missing => Ok(None),
                     Cell::Number(value) => Ok(Some(Figure { value, text: text(column) })),
-                    _ => Err(fault(Some(line), format!("'{}' is not a number", text(column)))),
+                    _ => Err(error(Some(line), format!("'{}' is not a number", text(column)))),
                 };
                 let whole = |column: usize| match text(column) {
                     none if none.is_empty() => Ok(None),
-                    text => text.parse().map(Some).map_err(|_| fault(Some(line), format!("'{text}' is no count"))),
+                    text => text.parse().map(Some).map_err(|_| error(Some(line), format!("'{text}' is no count"))),
                 };
                 let entry = Entry {
                     task: text(task),
@@ -87,7 +87,7 @@ impl Published {
                     splits: splits.map_or(Ok(None), whole)?,
                 };
                 if entries.iter().any(|e| (&e.task, &e.variant) == (&entry.task, &entry.variant)) {
-                    return Err(fault(Some(line), format!("{}, {} stands twice", entry.task, entry.variant)));
+                    return Err(error(Some(line), format!("{}, {} stands twice", entry.task, entry.variant)));
                 }
                 entries.push(entry);
             }
@@ -156,12 +156,12 @@ mod tests {
 
     #[test]
     fn faults_are_named() {
-        let fault = |name, text| read(name, text).expect_err("a fault").to_string();
-        assert!(fault("column", "task,variant,rmse,mean_log_density,colour\na,b,1,2,3\n").contains("'colour'"));
-        assert!(fault("missing", "task,variant,rmse\na,b,1\n").contains("mean_log_density are needed"));
+        let error = |name, text| read(name, text).expect_err("a fault").to_string();
+        assert!(error("column", "task,variant,rmse,mean_log_density,colour\na,b,1,2,3\n").contains("'colour'"));
+        assert!(error("missing", "task,variant,rmse\na,b,1\n").contains("mean_log_density are needed"));
         let text = "task,variant,rmse,mean_log_density\na,b,1,2\nc,d,x,2\n";
-        assert!(fault("word", text).contains("line 3: 'x' is not a number"), "{}", fault("word", text));
+        assert!(error("word", text).contains("line 3: 'x' is not a number"), "{}", error("word", text));
         let text = "task,variant,rmse,mean_log_density\na,b,1,2\na,b,3,2\n";
-        assert!(fault("twice", text).contains("line 3: a, b stands twice"));
+        assert!(error("twice", text).contains("line 3: a, b stands twice"));
     }
 }

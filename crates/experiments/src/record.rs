@@ -1,6 +1,6 @@
 //! Records: one line of JSON for each run, each search, each choice, and each split that ended far below the others.
 
-use crate::circumstances::Circumstances;
+use crate::environment::Environment;
 use deepgp::train::Termination;
 use deepgp_task::{Config, ExpectedDensity, Scores, Tried};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub struct Key {
     pub split: usize,
 }
 
-/// A model, trained and scored. All but the circumstances and the time is the same to the last bit when it is run again
+/// A model, trained and scored. All but the environment and the time is the same to the last bit when it is run again
 /// with the same instruction set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -65,8 +65,9 @@ pub struct Run {
     /// What the automatic mode did; the configuration is then that of the heaviest model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub automatic: Option<Automatic>,
-    /// Where and with what.
-    pub circumstances: Circumstances,
+    /// The environment that it was made in; `circumstances` in files.
+    #[serde(rename = "circumstances")]
+    pub environment: Environment,
 }
 
 /// A run of the automatic mode, or of one of its designs.
@@ -115,7 +116,7 @@ pub struct Course {
     pub points: Vec<(usize, f64)>,
 }
 
-/// What a search or a choice makes small.
+/// Criterion that a search or a choice minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
@@ -147,14 +148,15 @@ pub struct Search {
     pub loss: f64,
     /// Seconds of the search.
     pub seconds: f64,
-    /// Where and with what.
-    pub circumstances: Circumstances,
+    /// The environment that it was made in; `circumstances` in files.
+    #[serde(rename = "circumstances")]
+    pub environment: Environment,
 }
 
 /// Settings of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SearchSettings {
-    /// What is made small.
+    /// The criterion that is minimised.
     pub criterion: Criterion,
     /// Lowest and highest learning rate.
     pub bounds: (f64, f64),

@@ -137,7 +137,7 @@ impl Results {
         Ok(())
     }
 
-    /// The same with the runs of these splits alone; searches and choices stay.
+    /// This study with the runs of these splits alone; searches and choices stay.
     pub fn of_splits(&self, splits: &[usize]) -> Self {
         let mut some = self.clone();
         for study in &mut some.studies {
@@ -314,7 +314,7 @@ impl<'a> Column<'a> {
 }
 
 impl<'a> Runs<'a> {
-    /// Them, by split.
+    /// Runs, ordered by split.
     pub fn iter(&self) -> impl Iterator<Item = &'a Run> + use<'a> {
         self.0.iter()
     }

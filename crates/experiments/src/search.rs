@@ -123,7 +123,7 @@ fn loss(criterion: Criterion, scores: Option<&Scores>, constant: Option<&Scores>
     if loss.is_nan() { 0.0 } else { loss.min(0.0) }
 }
 
-/// Of the points tried the one whose posterior mean is least, and that mean.
+/// The point tried whose posterior mean is least, and that mean.
 fn best(tried: &[(f64, f64)]) -> Result<(f64, f64)> {
     let means: Vec<f64> = match tried.len() {
         // Too few for a surrogate.

@@ -1,6 +1,6 @@
 //! A study: tasks × variants × splits, run where they have not been run, each run a record.
 
-use crate::circumstances::Circumstances;
+use crate::environment::Environment;
 use crate::error::Result;
 use crate::log::Log;
 use crate::pool;
@@ -41,7 +41,7 @@ pub struct Study {
 pub struct Shard {
     /// Which, from 0.
     pub index: usize,
-    /// Of how many.
+    /// Number of parts.
     pub count: usize,
 }
 
@@ -87,8 +87,8 @@ pub trait Execute {
     /// Its tasks.
     fn tasks(&self) -> &[Task];
 
-    /// Does what is not in the log yet, on so many threads; `watch` is told of each line. Returns whether all is done:
-    /// not if `stop` was set.
+    /// Does what is not in the log yet, on so many threads; `watch` is called with each line. Returns whether all is
+    /// done: not if `stop` was set.
     ///
     /// Every run has one thread and a seed that depends on nothing but what is run and the split, so that records do
     /// not depend on threads, shards or interruptions.
@@ -120,7 +120,7 @@ impl Execute for Study {
         watch: &(dyn Fn(Progress<'_>) + Sync),
     ) -> Result<bool> {
         let groups = self.groups();
-        let circumstances = Circumstances::here();
+        let environment = Environment::here();
         let searches: Vec<Group> = if self.search.is_some() { groups.clone() } else { Vec::new() };
         let mut pending = Vec::new();
         for &group in &searches {
@@ -141,7 +141,7 @@ impl Execute for Study {
 
         let fresh = std::sync::Mutex::new(HashMap::new());
         pool::for_each(&pending, threads, stop, |&group| {
-            let Some(search) = self.search_group(group, data, &circumstances, stop)? else { return Ok(()) };
+            let Some(search) = self.search_group(group, data, &environment, stop)? else { return Ok(()) };
             let line = Line::Search(search.clone());
             log.append(&line)?;
             fresh.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(search.key.clone(), search);
@@ -190,9 +190,9 @@ impl Execute for Study {
             let parts = data[job.task].parts(job.key.split)?;
             let Some((result, seconds)) = run(&parts, &job.config, stop)? else { return Ok(()) };
             let (inputs, rows) = (parts.train.0.cols(), parts.train.0.rows());
-            let (key, config, circumstances) = (job.key.clone(), job.config.clone(), circumstances.clone());
+            let (key, config, environment) = (job.key.clone(), job.config.clone(), environment.clone());
             let automatic = None;
-            let line = Line::Run(Run { key, config, inputs, rows, result, seconds, automatic, circumstances });
+            let line = Line::Run(Run { key, config, inputs, rows, result, seconds, automatic, environment });
             log.append(&line)?;
             tell(Some(&line));
             Ok(())
@@ -250,7 +250,7 @@ impl Study {
         &self,
         group: Group,
         data: &[TaskData],
-        circumstances: &Circumstances,
+        environment: &Environment,
         stop: &AtomicBool,
     ) -> Result<Option<Search>> {
         let Some(settings) = self.search else { return Ok(None) };
@@ -268,7 +268,7 @@ impl Study {
             learning_rate: found.learning_rate,
             loss: found.loss,
             seconds: started.elapsed().as_secs_f64(),
-            circumstances: circumstances.clone(),
+            environment: environment.clone(),
         }))
     }
 

@@ -37,19 +37,19 @@ impl FromStr for Network {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let fault = || Error::NotANetwork { text: text.into() };
+        let error = || Error::NotANetwork { text: text.into() };
         let (widths, mean) = match text.split_once(':') {
             None => (text, MeanChoice::Zero),
             Some((widths, "linear")) => (widths, MeanChoice::Linear),
-            Some(_) => return Err(fault()),
+            Some(_) => return Err(error()),
         };
         if matches!(widths.to_ascii_lowercase().as_str(), "gp" | "0") {
             // Without hidden layers there is nothing that could have a mean.
-            return if mean == MeanChoice::Zero { Ok(Self { hidden: Vec::new(), mean }) } else { Err(fault()) };
+            return if mean == MeanChoice::Zero { Ok(Self { hidden: Vec::new(), mean }) } else { Err(error()) };
         }
         let width = |word: &str| match word.trim() {
             "D" | "d" => Ok(Width::Inputs),
-            number => number.parse().ok().filter(|&units| units > 0).map(Width::Units).ok_or_else(fault),
+            number => number.parse().ok().filter(|&units| units > 0).map(Width::Units).ok_or_else(error),
         };
         Ok(Self { hidden: widths.split(',').map(width).collect::<Result<_>>()?, mean })
     }

@@ -7,7 +7,7 @@ use deepgp::infer::Engine;
 use deepgp_experiments::automatic::AutoStudy;
 use deepgp_experiments::present::{
     AnyColumn, Block, Options, ScoreTable, Sources, Spread, Table, aggregate, blocks, depth, engines, fill, fragment,
-    frontier, page, score_table, search_trace, text, troubles, versus_table,
+    frontier, page, problems, score_table, search_trace, text, versus_table,
 };
 use deepgp_experiments::record::{Automatic, Line};
 use deepgp_experiments::stats::Verdict;
@@ -64,7 +64,7 @@ fn a_record_may_be_given_twice_but_not_changed() {
     let mut records = paper("paper", 2);
     let Some(Line::Run(first)) = records.get(1).cloned() else { panic!("a run") };
     let mut again = first.clone();
-    (again.seconds, again.circumstances.machine) = (99.0, "another".into());
+    (again.seconds, again.environment.machine) = (99.0, "another".into());
     records.push(Line::Run(again));
     let results = Results::of(records.clone()).expect("the same result");
     assert_eq!(results.study("paper").expect("it").runs("boston", GP).expect("runs").count(), 2);
@@ -128,7 +128,7 @@ fn splits_far_below_the_others_are_named() {
     };
     let told = |splits| {
         let results = Results::of(records(splits)).expect("records");
-        troubles(results.study("far").expect("it is there"))
+        problems(results.study("far").expect("it is there"))
             .iter()
             .map(|block| format!("{block:?}"))
             .collect::<String>()

@@ -48,8 +48,8 @@ impl Interrupted {
     /// say them. All else stays, or it would be another fit.
     pub fn change(&mut self, given: &FitSettings) {
         let settings = match &mut self.stored {
-            Stored::Training(training) => &mut training.plan,
-            Stored::Search(search) => &mut search.plan,
+            Stored::Training(training) => &mut training.settings,
+            Stored::Search(search) => &mut search.settings,
         };
         settings.data = given.data.clone().or(settings.data.take());
         settings.out = given.out.clone().or(settings.out.take());
@@ -63,8 +63,8 @@ impl Interrupted {
     /// [`Error::StoredSettings`], and [`Error::StoredSearchOfNetwork`].
     pub fn plan(&self) -> Result<Plan> {
         let settings = match &self.stored {
-            Stored::Training(training) => &training.plan,
-            Stored::Search(search) => &search.plan,
+            Stored::Training(training) => &training.settings,
+            Stored::Search(search) => &search.settings,
         };
         let plan = Plan::new(settings).map_err(|source| Error::StoredSettings { path: self.path.clone(), source })?;
         match (&self.stored, plan.search()) {
@@ -85,7 +85,7 @@ impl Interrupted {
 /// The file that a fit is stored in now and then.
 pub(crate) struct CheckpointFile {
     pub path: PathBuf,
-    /// All that the fit was told.
+    /// The settings of the fit.
     settings: FitSettings,
     /// Seconds between two checkpoints.
     interval: f64,
@@ -93,7 +93,7 @@ pub(crate) struct CheckpointFile {
 }
 
 impl CheckpointFile {
-    /// That of a plan, unless it has none.
+    /// The checkpoint file of a plan, unless it has none.
     pub fn of(plan: &Plan) -> Option<Self> {
         let (settings, interval) = (plan.settings(), plan.checkpoint_interval());
         Some(Self { path: plan.checkpoint_path()?, settings, interval, written: Instant::now() })

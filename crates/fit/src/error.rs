@@ -43,7 +43,7 @@ pub enum SettingsError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
-    /// Its folder is missing.
+    /// The folder of the file is missing.
     #[error("cannot write {}: there is no folder {}", out.display(), folder.display())]
     NoFolder {
         /// The file.
@@ -51,16 +51,16 @@ pub enum OutputError {
         /// The folder.
         folder: PathBuf,
     },
-    /// It is a folder itself.
+    /// The path is a folder.
     #[error("cannot write {}: it is a folder", .0.display())]
     Folder(PathBuf),
     /// The path ends in no name.
     #[error("cannot write {}: it names no file", .0.display())]
     NoName(PathBuf),
-    /// Something else is there.
+    /// A file that is not a model has this name.
     #[error("{} exists and is no model", .0.display())]
     NotAModel(PathBuf),
-    /// It must not be changed.
+    /// The file is read-only.
     #[error("cannot write {}: it is read-only", .0.display())]
     ReadOnly(PathBuf),
     /// What is there cannot be looked at.

@@ -124,9 +124,9 @@ impl From<KernelChoice> for KernelName {
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum MeanName {
-    /// None (the default)
+    /// Zero mean (the default)
     Zero,
-    /// Linear: hidden layers correct a projection of their inputs
+    /// Linear mean: hidden layers correct a projection of their inputs
     Linear,
 }
 
@@ -212,11 +212,11 @@ impl From<Schedule> for ScheduleName {
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum HeaderName {
-    /// It does unless one of its cells is a number (the default)
+    /// The first row holds names unless one of its cells is a number (the default)
     Auto,
-    /// It does
+    /// The first row holds names
     Yes,
-    /// It is data; columns are called c1, c2, …
+    /// The first row is data; columns are called c1, c2, …
     No,
 }
 

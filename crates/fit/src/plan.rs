@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Defaults of what is not said of held-out rows, the model file and seconds between checkpoints.
 const VALID: f64 = 0.1;
 const OUT: &str = "model.deepgp";
-const CHECKPOINT: f64 = 60.0;
+const CHECKPOINT_SECONDS: f64 = 60.0;
 /// Most of the rows that may be held out.
 const MOST_VALID: f64 = 0.9;
 /// Fewer rows than this are all trained on.
@@ -36,7 +36,7 @@ pub(crate) enum Length {
 pub struct Plan {
     data: PathBuf,
     read: ReadOptions,
-    /// None for the last column.
+    /// Names of the targets; empty for the last column.
     targets: Vec<String>,
     /// `None` for all that are left.
     features: Option<Vec<String>>,
@@ -104,7 +104,7 @@ impl Plan {
             recalibrate: settings.recalibrate,
             valid,
             out,
-            checkpoint: settings.checkpoint.map_or(CHECKPOINT, |seconds| seconds.0),
+            checkpoint: settings.checkpoint.map_or(CHECKPOINT_SECONDS, |seconds| seconds.0),
         })
     }
 
@@ -179,7 +179,7 @@ impl Plan {
         }
     }
 
-    /// The same with the last of these columns that has no other role as the target, where none is named.
+    /// This plan with the last of these columns that has no other role as the target, where none is named.
     pub(crate) fn with_target_among(mut self, columns: &[String]) -> Result<Self, SettingsError> {
         if self.targets.is_empty() {
             let is_free = |name: &&String| {

@@ -27,7 +27,7 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// Of a fit from the start. One pass over the table.
+    /// A preview of a fit from the start. It takes one pass over the table.
     ///
     /// # Errors
     /// What is wrong with the table or the columns asked for.
@@ -38,7 +38,7 @@ impl Preview {
         Ok(Self { notices: learnt.notices, ..Self::new(&learnt.plan, learnt.schema, n_train, n_held_out) })
     }
 
-    /// Of going on with one. The table is not looked at.
+    /// A preview of resuming an interrupted fit. The table is not read.
     ///
     /// # Errors
     /// As [`Interrupted::plan`].

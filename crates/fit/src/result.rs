@@ -19,7 +19,7 @@ pub enum Ending {
     Completed,
     /// Training diverged; the last good network was kept.
     Diverged,
-    /// Its time was over.
+    /// The limit of time was reached.
     OutOfTime,
     /// The caller asked for it.
     Interrupted,
@@ -74,7 +74,7 @@ pub enum Remark {
     },
     /// Too few rows to hold any out: nothing was recalibrated.
     NotRecalibrated,
-    /// Numerical events in training, told one by one in the record.
+    /// Numerical events in training, listed in the record.
     NumericalEvents {
         /// How many.
         count: usize,

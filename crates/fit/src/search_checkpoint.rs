@@ -10,8 +10,9 @@ use std::path::Path;
 /// An interrupted search, as it is stored: owned when it is read, borrowed when it is written.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SearchCheckpoint<S = FitSettings, P = Preprocessing, M = Memory> {
-    /// What was asked for.
-    pub plan: S,
+    /// Settings of the fit; `plan` in files.
+    #[serde(rename = "plan")]
+    pub settings: S,
     /// From a table to numbers and back.
     pub preprocessing: P,
     /// Training rows.

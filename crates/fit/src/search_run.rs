@@ -59,7 +59,7 @@ pub(crate) fn go_on(
         let Some(file) = &mut file else { return Ok(()) };
         let (preprocessing, rows, seconds) = (&data.preprocessing, data.n_train(), clock.seconds());
         let memory = &memory;
-        file.write(|path, plan| SearchCheckpoint { plan, preprocessing, rows, seconds, memory }.save(path))?;
+        file.write(|path, settings| SearchCheckpoint { settings, preprocessing, rows, seconds, memory }.save(path))?;
         on_event(Event::Checkpointed { path: &file.path });
         Ok(())
     };

@@ -1,4 +1,4 @@
-//! What can be said of a fit: one value for every front door, for config files and for checkpoints.
+//! The settings of a fit: one value for every front door, for config files and for checkpoints.
 
 use crate::error::SettingsError;
 use crate::names::{DecimalName, EngineName, HeaderName, KernelName, MeanName, NoiseName, ScheduleName, TransformName};
@@ -55,10 +55,10 @@ pub struct FitSettings {
     #[cfg_attr(feature = "clap", arg(long, conflicts_with_all = NOT_WITH_AUTO, help_heading = "Automatic"))]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub auto: bool,
-    /// Of a search: most models in the mixture besides constant and linear ones, 1 for the best alone [default: 5]
+    /// In a search: most models in the mixture besides constant and linear ones, 1 for the best alone [default: 5]
     #[cfg_attr(feature = "clap", arg(long, value_name = "K", help_heading = "Automatic"))]
     pub ensemble: Option<usize>,
-    /// Of a search: multiplies all numbers of steps [default: 1]
+    /// In a search: multiplies all numbers of steps [default: 1]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "FACTOR", allow_negative_numbers = true, help_heading = "Automatic")
@@ -142,10 +142,10 @@ pub struct ModelSettings {
         arg(long, value_name = "POWER", allow_negative_numbers = true, help_heading = "Training")
     )]
     pub alpha: Option<f64>,
-    /// Step of site updates, in (0, 1] [default: what suits the engine]
+    /// Damping: step of site updates, in (0, 1] [default: what suits the engine]
     #[cfg_attr(
         feature = "clap",
-        arg(long, value_name = "STEP", allow_negative_numbers = true, help_heading = "Training")
+        arg(long, value_name = "RHO", allow_negative_numbers = true, help_heading = "Training")
     )]
     pub damping: Option<f64>,
     /// Learning rate of Adam [default: 0.005]
@@ -154,8 +154,8 @@ pub struct ModelSettings {
         arg(long, value_name = "RATE", allow_negative_numbers = true, help_heading = "Training")
     )]
     pub lr: Option<f64>,
-    /// Course of the learning rate [default: cosine]
-    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "COURSE", help_heading = "Training"))]
+    /// Learning-rate schedule [default: cosine]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "SCHEDULE", help_heading = "Training"))]
     pub schedule: Option<ScheduleName>,
     /// Training steps [default: 4000]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", help_heading = "Training"))]
@@ -204,7 +204,7 @@ impl TableSettings {
         }
     }
 
-    /// What the reader was told.
+    /// The settings of a reader.
     pub(crate) fn of(read: &ReadOptions) -> Self {
         Self { header: Some(read.header.into()), delimiter: read.delimiter, decimal: Some(read.decimal.into()) }
     }

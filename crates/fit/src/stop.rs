@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub enum Reason {
     /// The caller asked for it.
     Flag,
-    /// Its time was over.
+    /// The limit of time was reached.
     Time,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Stop<'a> {
         })
     }
 
-    /// Why somebody was told to stop, if anybody was.
+    /// The reason to stop that was given, if any was.
     pub fn reason(&self) -> Option<Reason> {
         self.reason.get().copied()
     }

@@ -113,7 +113,7 @@ impl TrainingData {
     }
 }
 
-/// A fault of the numbers in a table.
+/// An error about the numbers in a table.
 fn numbers(table: &Source, source: deepgp::Error) -> Error {
     Error::Numbers { table: table.label().to_owned(), source }
 }

@@ -169,7 +169,9 @@ impl<'a> Run<'a> {
         (self.record.steps, self.record.seconds) = (step, seconds);
         let (preprocessing, snapshot) = (self.data.preprocessing.clone(), trainer.snapshot());
         let (best, record) = (self.best.clone(), self.record.clone());
-        file.write(|path, plan| Checkpoint { plan: plan.clone(), preprocessing, snapshot, best, record }.save(path))?;
+        file.write(|path, settings| {
+            Checkpoint { settings: settings.clone(), preprocessing, snapshot, best, record }.save(path)
+        })?;
         (self.on_event)(Event::Checkpointed { path: &file.path });
         Ok(())
     }

@@ -180,7 +180,7 @@ fn check(quirk: Quirk, rows: usize, x: &Mat, y: &Mat, what: &str) -> Option<f64>
         // unit.
         assert!(v.iter().all(|v| *v > 0.0), "{what}: no variance");
         for member in found.members.iter().filter(|member| member.warps.is_empty()) {
-            let Likelihood::Gaussian(noise) = member.network.network.likelihood() else {
+            let Likelihood::Gaussian(noise) = member.fitted.network.likelihood() else {
                 panic!("{what}: Gaussian noise")
             };
             let floor = member.weight * data.targets().scale()[0].powi(2) * noise.noise_var[0];

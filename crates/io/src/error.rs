@@ -7,13 +7,13 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// It is something else altogether.
+    /// The file is of another kind.
     #[error("this is not a deepgp file{}", hint(*looks_like))]
     NotADeepgpFile {
         /// What it seems to be.
         looks_like: Option<&'static str>,
     },
-    /// It ends too early.
+    /// The file ends too early.
     #[error("the file is truncated: it should have {expected} bytes and has {found}")]
     Truncated {
         /// Bytes that it should have.
@@ -21,7 +21,7 @@ pub enum FormatError {
         /// Bytes that it has.
         found: u64,
     },
-    /// Its contents are not what was written.
+    /// The contents are not what was written: the checksum differs.
     #[error("the file is damaged: its checksum is {computed:08x} instead of {stored:08x}")]
     Corrupted {
         /// The checksum in the file.
@@ -45,13 +45,13 @@ pub enum FormatError {
         /// What the file says it is.
         found: Kind,
     },
-    /// It is whole, but says something that cannot be.
+    /// The file is complete, but its contents are not valid.
     #[error("the file makes no sense: {what}")]
     Invalid {
         /// What is wrong.
         what: String,
     },
-    /// It cannot be written in this format.
+    /// The value cannot be written in this format.
     #[error("this cannot be written to a file: {what}")]
     Unwritable {
         /// Why.
@@ -78,7 +78,7 @@ pub enum FileError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Its contents are wrong.
+    /// The contents of the file are wrong.
     #[error("{}", path.display())]
     Format {
         /// The file.

@@ -1,9 +1,8 @@
 //! Threads that share short jobs and stay awake between them.
 //!
 //! A training step takes a millisecond or less, and to wake a sleeping thread can take half of that. A worker therefore
-//! looks out for the next job for a while before it lies down, and the caller works along. Of as many pieces every
-//! thread gets the same ones in every job, as long as it keeps up, since what it worked on the last time is in its
-//! cache.
+//! spins for a while before it goes to sleep, and the caller works along. In jobs of as many pieces, a thread that
+//! keeps up gets the same pieces each time, since what it worked on last is in its cache.
 
 mod share;
 
@@ -18,10 +17,10 @@ use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a worker looks out for the next job: longer than what a step does between its passes.
-const AWAKE: Duration = Duration::from_millis(1);
-/// Looks between two glances at the clock, and before the caller lets others run while it waits.
-const LOOKS: usize = 64;
+/// How long a worker spins before it goes to sleep: longer than the time between two passes of a step.
+const SPIN_TIME: Duration = Duration::from_millis(1);
+/// Spins between two reads of the clock, and before the waiting caller yields to other threads.
+const SPINS: usize = 64;
 
 /// Work on one of several pieces: number of the thread, number of the piece.
 type Work<'a> = dyn Fn(usize, usize) + Sync + 'a;
@@ -73,7 +72,7 @@ impl Pieces {
 struct Job {
     /// Erased lifetime: it is there only while [`ThreadPool::run`] lasts, which waits for workers that have it.
     work: Option<&'static Work<'static>>,
-    /// Workers that have lain down.
+    /// Workers that are asleep.
     asleep: usize,
     /// What a worker panicked with.
     panic: Option<Box<dyn Any + Send>>,
@@ -121,7 +120,7 @@ impl Shared {
     fn await_job(&self, seen: usize) -> Option<usize> {
         let began = Instant::now();
         loop {
-            for _ in 0..LOOKS {
+            for _ in 0..SPINS {
                 if self.stop.load(Ordering::Acquire) {
                     return None;
                 }
@@ -131,7 +130,7 @@ impl Shared {
                 }
                 spin_loop();
             }
-            if began.elapsed() > AWAKE {
+            if began.elapsed() > SPIN_TIME {
                 break;
             }
         }
@@ -140,7 +139,7 @@ impl Shared {
             if self.stop.load(Ordering::Acquire) {
                 return None;
             }
-            // Jobs are given out under the lock, so none can be missed here.
+            // Jobs are given out under the lock, so a worker that holds it cannot miss one before it sleeps.
             let jobs = self.jobs.load(Ordering::Acquire);
             if jobs != seen {
                 return Some(jobs);
@@ -151,11 +150,11 @@ impl Shared {
         }
     }
 
-    fn serve(&self, thread: usize) {
+    fn run_worker(&self, thread: usize) {
         let mut seen = 0;
         while let Some(jobs) = self.await_job(seen) {
             seen = jobs;
-            // Who comes too late finds no work: nobody has waited for it.
+            // A worker that comes too late finds no work: the caller has not waited for it.
             let work = {
                 let job = self.lock();
                 job.work.inspect(|_| _ = self.busy.fetch_add(1, Ordering::Relaxed))
@@ -177,7 +176,7 @@ impl ThreadPool {
         let worker = |thread: usize| {
             let shared = Arc::clone(&shared);
             let name = format!("deepgp-{thread}");
-            std::thread::Builder::new().name(name).spawn(move || shared.serve(thread)).ok()
+            std::thread::Builder::new().name(name).spawn(move || shared.run_worker(thread)).ok()
         };
         let workers = (1..threads.max(1)).map_while(worker).collect();
         Self { shared, workers }
@@ -188,8 +187,8 @@ impl ThreadPool {
         1 + self.workers.len()
     }
 
-    /// What every thread makes for itself, by their numbers: in memory of its own, as far as the allocator keeps
-    /// threads apart.
+    /// What every thread makes for itself, by the number of the thread: in memory of its own, as far as the allocator
+    /// keeps threads apart.
     ///
     /// # Panics
     /// If `make` does.
@@ -197,7 +196,7 @@ impl ThreadPool {
         let all_here = Barrier::new(self.threads());
         let mut made: Vec<Option<T>> = (0..self.threads()).map(|_| None).collect();
         // Who waits for the others cannot take a second piece, and the first one that a thread takes is its own.
-        each(Some(self), lent(&mut made), |_, own| {
+        for_each_index(Some(self), by_index(&mut made), |_, own| {
             all_here.wait();
             *own = Some(make());
         });
@@ -240,49 +239,49 @@ impl ThreadPool {
     }
 }
 
-/// Slices of one length that are lent out entry by entry, those of one number together.
-pub trait Lend {
-    /// The entries of one number.
+/// Slices of equal length whose i-th entries go to one task together.
+pub trait IndexedSlices {
+    /// The entries of one index.
     type Entry;
-    /// How many numbers there are.
+    /// The length of the slices.
     fn entries(&self) -> usize;
-    /// The entries of number `i`.
+    /// The entries of index `i`.
     ///
     /// # Safety
-    /// `i` is below [`Lend::entries`], and was not asked for before.
-    unsafe fn lend(&self, i: usize) -> Self::Entry;
+    /// `i` is below [`IndexedSlices::entries`], and was not asked for before.
+    unsafe fn entry(&self, i: usize) -> Self::Entry;
 }
 
-/// A slice that is lent out.
+/// A mutable slice whose entries go to different tasks.
 #[derive(Debug)]
-pub struct Lent<'a, T> {
+pub struct IndexedSlice<'a, T> {
     first: *mut T,
     len: usize,
     slice: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: what threads get of it are entries, each of them one thread's alone.
-unsafe impl<T: Send> Sync for Lent<'_, T> {}
+// SAFETY: threads get entries of it, each of them one thread's alone.
+unsafe impl<T: Send> Sync for IndexedSlice<'_, T> {}
 
-/// Lends a slice.
-pub fn lent<T>(slice: &mut [T]) -> Lent<'_, T> {
-    Lent { first: slice.as_mut_ptr(), len: slice.len(), slice: PhantomData }
+/// A slice for [`for_each_index`]; slices of equal length are combined as pairs.
+pub fn by_index<T>(slice: &mut [T]) -> IndexedSlice<'_, T> {
+    IndexedSlice { first: slice.as_mut_ptr(), len: slice.len(), slice: PhantomData }
 }
 
-impl<'a, T> Lend for Lent<'a, T> {
+impl<'a, T> IndexedSlices for IndexedSlice<'a, T> {
     type Entry = &'a mut T;
 
     fn entries(&self) -> usize {
         self.len
     }
 
-    unsafe fn lend(&self, i: usize) -> &'a mut T {
-        // SAFETY: it lies in the slice, which is borrowed for as long, and the caller sees to it that it is lent once.
+    unsafe fn entry(&self, i: usize) -> &'a mut T {
+        // SAFETY: it lies in the slice, which is borrowed for as long, and the caller asks for it once.
         unsafe { &mut *self.first.add(i) }
     }
 }
 
-impl<A: Lend, B: Lend> Lend for (A, B) {
+impl<A: IndexedSlices, B: IndexedSlices> IndexedSlices for (A, B) {
     type Entry = (A::Entry, B::Entry);
 
     fn entries(&self) -> usize {
@@ -290,38 +289,41 @@ impl<A: Lend, B: Lend> Lend for (A, B) {
         self.0.entries()
     }
 
-    unsafe fn lend(&self, i: usize) -> Self::Entry {
+    unsafe fn entry(&self, i: usize) -> Self::Entry {
         // SAFETY: passed on to the caller; both have as many entries.
-        unsafe { (self.0.lend(i), self.1.lend(i)) }
+        unsafe { (self.0.entry(i), self.1.entry(i)) }
     }
 }
 
-/// Works on the entries of every number, shared out among a pool if there is one. `work` gets the number and the
-/// entries.
+/// Calls `work` with every index and the entries of that index, on the threads of a pool if there is one.
 ///
 /// # Panics
 /// If `work` does.
-pub fn each<L: Lend + Sync>(pool: Option<&mut ThreadPool>, memory: L, work: impl Fn(usize, L::Entry) + Sync) {
+pub fn for_each_index<L: IndexedSlices + Sync>(
+    pool: Option<&mut ThreadPool>,
+    memory: L,
+    work: impl Fn(usize, L::Entry) + Sync,
+) {
     let entries = memory.entries();
     // SAFETY: below the number of entries, and pieces of a job are done once each.
-    let piece = |i: usize| work(i, unsafe { memory.lend(i) });
+    let piece = |i: usize| work(i, unsafe { memory.entry(i) });
     match pool {
         Some(pool) if entries > 1 => pool.run(entries, &|_, i| piece(i)),
         _ => (0..entries).for_each(piece),
     }
 }
 
-/// [`each`] for work that can fail: the error of the lowest number, if there is one.
+/// [`for_each_index`] for work that can fail: the error of the lowest index, if there is one.
 ///
 /// # Errors
-/// Those of `work`.
-pub fn try_each<L: Lend + Sync, E: Send>(
+/// The errors of `work`.
+pub fn try_for_each_index<L: IndexedSlices + Sync, E: Send>(
     pool: Option<&mut ThreadPool>,
     memory: L,
     work: impl Fn(usize, L::Entry) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
     let failed: Mutex<Option<(usize, E)>> = Mutex::new(None);
-    each(pool, memory, |i, entries| {
+    for_each_index(pool, memory, |i, entries| {
         if let Err(error) = work(i, entries) {
             let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
             if failed.as_ref().is_none_or(|(other, _)| i < *other) {
@@ -345,7 +347,7 @@ impl Drop for AllDone<'_> {
         while self.0.busy.load(Ordering::Acquire) > 0 {
             looks += 1;
             // Others may need this core to finish.
-            if looks.is_multiple_of(LOOKS) { std::thread::yield_now() } else { spin_loop() }
+            if looks.is_multiple_of(SPINS) { std::thread::yield_now() } else { spin_loop() }
         }
     }
 }
@@ -407,7 +409,7 @@ mod tests {
     fn entries_of_one_number_are_lent_together() {
         for pool in [None, Some(&mut ThreadPool::new(3))] {
             let (mut names, mut squares) = (vec![String::new(); 100], vec![0; 100]);
-            each(pool, (lent(&mut names), lent(&mut squares)), |i, (name, square)| {
+            for_each_index(pool, (by_index(&mut names), by_index(&mut squares)), |i, (name, square)| {
                 name.push_str(&i.to_string());
                 *square += i * i;
             });
@@ -419,7 +421,7 @@ mod tests {
     fn the_first_error_is_told_and_the_rest_is_done() {
         for pool in [None, Some(&mut ThreadPool::new(3))] {
             let mut done = vec![false; 50];
-            let failed = try_each(pool, lent(&mut done), |i, done| {
+            let failed = try_for_each_index(pool, by_index(&mut done), |i, done| {
                 *done = true;
                 if i % 7 == 3 { Err(i) } else { Ok(()) }
             });
@@ -431,7 +433,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "slices of one length")]
     fn slices_of_different_lengths_are_refused() {
-        each(None, (lent(&mut [1, 2]), lent(&mut [1])), |_, _| {});
+        for_each_index(None, (by_index(&mut [1, 2]), by_index(&mut [1])), |_, _| {});
     }
 
     #[test]
@@ -443,7 +445,7 @@ mod tests {
                 sum.fetch_add(piece, Ordering::Relaxed);
             });
             assert_eq!(sum.load(Ordering::Relaxed), 1225);
-            std::thread::sleep(2 * AWAKE);
+            std::thread::sleep(2 * SPIN_TIME);
         }
     }
 

@@ -1,7 +1,7 @@
 //! A report as one HTML page that needs nothing else: no network, no script.
 
 use crate::figures::{Section, sections};
-use crate::page::{document, words};
+use crate::page::{document, escape_html};
 use crate::plot::number;
 use crate::report::{Better, Report, ScoreTable};
 use crate::stats::percent;
@@ -13,13 +13,13 @@ pub fn page(report: &Report) -> String {
     let mut out = navigation(report, &sections);
     out += &facts(&report.summary);
     for note in &report.notes {
-        out += &format!("<p class=\"note\">{}</p>\n", words(note));
+        out += &format!("<p class=\"note\">{}</p>\n", escape_html(note));
     }
     let headlines: Vec<&Section> = sections.iter().filter(|s| !s.headline.is_empty()).collect();
     if !headlines.is_empty() {
         out += "<ul class=\"short\">\n";
         for section in headlines {
-            out += &format!("<li>{}</li>\n", words(&section.headline));
+            out += &format!("<li>{}</li>\n", escape_html(&section.headline));
         }
         out += "</ul>\n";
     }
@@ -32,7 +32,7 @@ pub fn page(report: &Report) -> String {
 }
 
 fn navigation(report: &Report, sections: &[Section]) -> String {
-    let link = |id: &str, title: &str| format!("<a href=\"#{id}\">{}</a>\n", words(title));
+    let link = |id: &str, title: &str| format!("<a href=\"#{id}\">{}</a>\n", escape_html(title));
     let mut out = "<nav aria-label=\"Sections\">\n".to_owned();
     if !report.scores.rows.is_empty() {
         out += &link("scores", "Scores");
@@ -50,8 +50,9 @@ fn facts(summary: &[(String, String)]) -> String {
     if summary.is_empty() {
         return String::new();
     }
-    let fact =
-        |(name, value): &(String, String)| format!("<div><dt>{}</dt><dd>{}</dd></div>\n", words(name), words(value));
+    let fact = |(name, value): &(String, String)| {
+        format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_html(name), escape_html(value))
+    };
     format!("<dl class=\"facts\">\n{}</dl>\n", summary.iter().map(fact).collect::<String>())
 }
 
@@ -66,12 +67,12 @@ fn score_table(table: &ScoreTable) -> String {
             Better::Higher => "larger is better".to_owned(),
             Better::Near(v) => format!("best near {}", if (0.0..=1.0).contains(v) { percent(*v) } else { number(*v) }),
         };
-        out += &format!("<th>{}<small>{}</small></th>", words(name), words(&good));
+        out += &format!("<th>{}<small>{}</small></th>", escape_html(name), escape_html(&good));
     }
     out += "</tr></thead>\n<tbody>\n";
     let best: Vec<Option<f64>> = (0..table.columns.len()).map(|c| best_of(table, c)).collect();
     for (name, values) in &table.rows {
-        out += &format!("<tr><td>{}</td>", words(name));
+        out += &format!("<tr><td>{}</td>", escape_html(name));
         for (c, (_, better)) in table.columns.iter().enumerate() {
             let value = values.get(c).copied().flatten();
             let class =
@@ -97,12 +98,15 @@ fn best_of(table: &ScoreTable, column: usize) -> Option<f64> {
 }
 
 fn section_html(section: &Section) -> String {
-    let mut out = format!("<section>\n<h2 id=\"{}\">{}</h2>\n", section.id, words(&section.title));
+    let mut out = format!("<section>\n<h2 id=\"{}\">{}</h2>\n", section.id, escape_html(&section.title));
     for part in &section.parts {
-        let (finding, look) = (words(&part.finding), words(&part.look));
+        let (finding, look) = (escape_html(&part.finding), escape_html(&part.look));
         // A heading above the only figure would repeat that of the section.
-        let heading =
-            if section.parts.len() > 1 { format!("<h3>{}</h3>\n", words(&part.figure.title)) } else { String::new() };
+        let heading = if section.parts.len() > 1 {
+            format!("<h3>{}</h3>\n", escape_html(&part.figure.title))
+        } else {
+            String::new()
+        };
         out += &format!(
             "<figure>\n{heading}<div class=\"plot\">{}</div><figcaption><span class=\"finding\">{finding}</span>{look}\
              </figcaption>\n</figure>\n",
@@ -110,7 +114,7 @@ fn section_html(section: &Section) -> String {
         );
     }
     if !section.omitted.is_empty() {
-        out += &format!("<p class=\"small\">{}</p>\n", words(&section.omitted));
+        out += &format!("<p class=\"small\">{}</p>\n", escape_html(&section.omitted));
     }
     out + "</section>\n"
 }
@@ -119,8 +123,9 @@ fn settings(settings: &[(String, String)]) -> String {
     if settings.is_empty() {
         return String::new();
     }
-    let row =
-        |(name, value): &(String, String)| format!("<tr><td>{}</td><td>{}</td></tr>\n", words(name), words(value));
+    let row = |(name, value): &(String, String)| {
+        format!("<tr><td>{}</td><td>{}</td></tr>\n", escape_html(name), escape_html(value))
+    };
     format!(
         "<h2 id=\"settings\">Settings</h2>\n<details><summary>Everything the run was told</summary>\n<div class=\"wide\">\
          <table><tbody>\n{}</tbody></table></div></details>\n",

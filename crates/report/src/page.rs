@@ -5,7 +5,7 @@ use crate::plot::{css_variables, escape};
 /// A whole page with this title above a body of HTML; it needs no other file, no network and no script.
 pub fn document(title: &str, body: &str) -> String {
     let (light, dark, title, style) =
-        (css_variables(false), css_variables(true), words(title), include_str!("style.css"));
+        (css_variables(false), css_variables(true), escape_html(title), include_str!("style.css"));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
@@ -17,6 +17,6 @@ pub fn document(title: &str, body: &str) -> String {
 }
 
 /// Plain text for a page, in which a number is not torn from its per cent sign.
-pub fn words(text: &str) -> String {
+pub fn escape_html(text: &str) -> String {
     escape(text).replace(" %", "\u{a0}%")
 }

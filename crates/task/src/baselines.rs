@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// Most features: the normal equations have their square.
 const MAX_FEATURES: usize = 1000;
 /// Rows whose products are taken at a time.
-const BLOCK: usize = 256;
+const BLOCK_ROWS: usize = 256;
 /// Least share of a target's variance that is called noise: an exact fit must still have a density.
 const LEAST_VAR: f64 = 1e-12;
 
@@ -121,10 +121,10 @@ impl LinearModel {
 
 /// Calls `work` with the numbers of the rows, a block at a time.
 fn for_blocks(n_rows: usize, mut work: impl FnMut(&[usize])) {
-    let mut rows = Vec::with_capacity(BLOCK);
-    for start in (0..n_rows).step_by(BLOCK) {
+    let mut rows = Vec::with_capacity(BLOCK_ROWS);
+    for start in (0..n_rows).step_by(BLOCK_ROWS) {
         rows.clear();
-        rows.extend(start..n_rows.min(start + BLOCK));
+        rows.extend(start..n_rows.min(start + BLOCK_ROWS));
         work(&rows);
     }
 }

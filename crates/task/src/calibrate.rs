@@ -1,5 +1,6 @@
-//! Whether predicted distributions are right, by rows that were not trained on: one factor for all standard deviations,
-//! and moments against samples.
+//! Calibration of predicted distributions on rows that were not trained on.
+//!
+//! One factor is found for all standard deviations, and propagated moments are compared with samples.
 
 use crate::law::mix_log_densities;
 use crate::model::Model;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Bounds of the factor.
 const FACTORS: [f64; 2] = [0.25, 4.0];
 /// Golden sections of the logarithm of the factor.
-const SECTIONS: usize = 30;
+const GOLDEN_SECTIONS: usize = 30;
 /// Nats per row that moments may be off by.
 const MOST_OFF: f64 = 0.05;
 
@@ -57,7 +58,7 @@ impl Model {
             log_density.ok().and_then(|all| finite_mean(&all)).unwrap_or(f64::NEG_INFINITY)
         };
         let [low, high] = FACTORS.map(f64::ln);
-        Ok(self.std_factor() * golden_section(low, high, SECTIONS, score).exp())
+        Ok(self.std_factor() * golden_section(low, high, GOLDEN_SECTIONS, score).exp())
     }
 
     /// Compares the densities that propagated moments and samples of the hidden layers give to rows; nothing if there
@@ -74,7 +75,7 @@ impl Model {
         let (x, y) = (self.inputs().apply(x, "inputs")?, self.targets().apply(y, "targets")?);
         let (mut weights, mut by_moments, mut by_samples) = (Vec::new(), Vec::new(), Vec::new());
         for member in self.parts() {
-            let (predictor, x, t) = (&member.network, member.inputs(&x)?, member.targets(&y)?);
+            let (predictor, x, t) = (&member.fitted, member.inputs(&x)?, member.targets(&y)?);
             let moments = predictor.log_density(&x, &t)?;
             let by_sampling = match is_deep(predictor.fitted()) {
                 true => predictor.mixture_log_density(&x, &t, samples, &mut rng)?,

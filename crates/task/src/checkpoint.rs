@@ -21,11 +21,13 @@ pub struct Best {
     pub fitted: Fitted,
 }
 
-/// A run as it is stored. `P` is what the front door needs to find the data again: which file, columns, split, ….
+/// A run as it is stored. `S` are the settings that the front door needs to find the data again: file, columns, split,
+/// ….
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Checkpoint<P> {
-    /// The front door's plan.
-    pub plan: P,
+pub struct Checkpoint<S> {
+    /// Settings of the front door; `plan` in files.
+    #[serde(rename = "plan")]
+    pub settings: S,
     /// From a table to numbers and back.
     pub preprocessing: Preprocessing,
     /// The run itself.
@@ -36,7 +38,7 @@ pub struct Checkpoint<P> {
     pub record: Record,
 }
 
-impl<P: Serialize> Checkpoint<P> {
+impl<S: Serialize> Checkpoint<S> {
     /// Writes the checkpoint, all of it or nothing: the one before stays until this one is whole.
     ///
     /// # Errors
@@ -54,7 +56,7 @@ impl<P: Serialize> Checkpoint<P> {
     }
 }
 
-impl<P: DeserializeOwned> Checkpoint<P> {
+impl<S: DeserializeOwned> Checkpoint<S> {
     /// Reads a checkpoint and checks the networks in it; all else about the run is checked when it is resumed.
     ///
     /// # Errors

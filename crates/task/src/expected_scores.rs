@@ -19,7 +19,7 @@ pub struct ExpectedDensity {
 }
 
 impl ExpectedDensity {
-    /// Of these log densities; nothing if there are fewer than two, or one is not finite.
+    /// The expectation from these log densities; nothing if there are fewer than two, or one is not finite.
     pub fn of(log_densities: &[f64]) -> Option<Self> {
         let n = log_densities.len() as f64;
         let mean = log_densities.iter().sum::<f64>() / n;

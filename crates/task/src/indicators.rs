@@ -50,7 +50,7 @@ impl Indicators {
         (!inputs.is_empty()).then_some(Self { inputs })
     }
 
-    /// The same for inputs that have been standardised.
+    /// These indicators, for inputs that have been standardised.
     ///
     /// # Panics
     /// If there are fewer columns than inputs with indicators.

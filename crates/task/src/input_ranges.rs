@@ -23,7 +23,8 @@ pub struct Range {
 }
 
 impl Range {
-    /// Of each column; quantiles between two values are interpolated. Values must be finite and rows there.
+    /// The range of each column; quantiles between two values are interpolated. Values must be finite; without rows
+    /// there is no range.
     pub fn of_columns(x: &Mat) -> Vec<Self> {
         let one = |j| {
             let mut column = x.column(j);

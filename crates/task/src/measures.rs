@@ -49,7 +49,7 @@ impl Measure {
     }
 }
 
-/// Those of predicted numbers.
+/// Measures of predicted numbers.
 pub(crate) static OF_NUMBERS: [Measure; 9] = [
     Measure::lower("rmse", "RMSE", "target's unit, lower is better", |s| s.rmse),
     Measure::lower("mae", "mean absolute error", "target's unit, lower", |s| s.mae),

@@ -13,9 +13,8 @@ use std::borrow::{Borrow, Cow};
 pub struct Member<T = Fitted> {
     /// Its weight, relative to those of the others.
     pub weight: f64,
-    /// The network.
-    #[serde(rename = "fitted")]
-    pub network: T,
+    /// The network as it was trained, or what was made of it.
+    pub fitted: T,
     /// Transforms of the standardised targets that it was trained on, one for each, or none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warps: Vec<Warp>,
@@ -25,14 +24,14 @@ pub struct Member<T = Fitted> {
 }
 
 impl<T> Member<T> {
-    /// Of inputs and targets that are standardised and no more.
-    pub fn new(weight: f64, network: T) -> Self {
-        Self { weight, network, warps: Vec::new(), indicators: None }
+    /// A member whose inputs and targets are standardised and no more.
+    pub fn new(weight: f64, fitted: T) -> Self {
+        Self { weight, fitted, warps: Vec::new(), indicators: None }
     }
 
-    /// The same with something else in the network's place.
-    pub(crate) fn with<U>(&self, network: U) -> Member<U> {
-        Member { weight: self.weight, network, warps: self.warps.clone(), indicators: self.indicators.clone() }
+    /// This member with something else in the network's place.
+    pub(crate) fn with<U>(&self, fitted: U) -> Member<U> {
+        Member { weight: self.weight, fitted, warps: self.warps.clone(), indicators: self.indicators.clone() }
     }
 
     /// Standardised inputs as it takes them.
@@ -62,7 +61,7 @@ impl<T: Borrow<Fitted>> Member<T> {
             indicators.check(inputs)?;
             features += indicators.count();
         }
-        let network = &self.network.borrow().network;
+        let network = &self.fitted.borrow().network;
         let sizes = [
             ("inputs of a network", features, network.dim_in()),
             ("outputs of a network", targets, network.n_targets()),

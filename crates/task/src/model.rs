@@ -42,15 +42,15 @@ impl Model {
                 let (name, requirement) = ("weight of a network", "it must be positive and finite");
                 return Err(Error::Parameter { name, layer: None, entry: None, value: member.weight, requirement });
             }
-            member.network.check()?;
+            member.fitted.check()?;
             member.check(inputs.columns(), targets.columns())?;
-            let Member { weight, network, warps, indicators } = member;
-            members.push(Member { weight: weight / total, network: Predictor::new(network)?, warps, indicators });
+            let Member { weight, fitted, warps, indicators } = member;
+            members.push(Member { weight: weight / total, fitted: Predictor::new(fitted)?, warps, indicators });
         }
         Ok(Self { task, inputs, targets, members, std_factor: 1.0 })
     }
 
-    /// The same with all predicted deviations from the mean, before any transform is undone, multiplied by a factor:
+    /// This model with all predicted deviations from the mean, before any transform is undone, multiplied by a factor:
     /// every law stays what it is, but wider.
     ///
     /// # Errors
@@ -73,13 +73,13 @@ impl Model {
 
     /// Whether targets can be any number.
     pub(crate) fn is_continuous(&self) -> bool {
-        self.members.iter().all(|member| is_continuous(member.network.fitted().network.likelihood()))
+        self.members.iter().all(|member| is_continuous(member.fitted.fitted().network.likelihood()))
     }
 
     /// The predictor of the network, or of the heaviest of a mixture, in standardised units; its inputs may have
     /// indicators.
     pub fn predictor(&self) -> &Predictor {
-        &self.members[0].network
+        &self.members[0].fitted
     }
 
     /// Moments of every layer of the network, or of the heaviest of a mixture, for raw inputs; the layers' own units.
@@ -88,7 +88,7 @@ impl Model {
     /// As [`Model::predict`].
     pub fn layers(&self, x: &Mat) -> Result<Vec<DiagGaussian>> {
         let heaviest = &self.members[0];
-        heaviest.network.layers(&*heaviest.inputs(&self.inputs.apply(x, "inputs")?)?)
+        heaviest.fitted.layers(&*heaviest.inputs(&self.inputs.apply(x, "inputs")?)?)
     }
 
     /// Numbers that belong to the features of the network, or of the heaviest of a mixture, added up by input.
@@ -104,7 +104,7 @@ impl Model {
 
     /// The predictors of all networks with their weights, the heaviest first.
     pub fn members(&self) -> impl Iterator<Item = (f64, &Predictor)> {
-        self.members.iter().map(|member| (member.weight, &member.network))
+        self.members.iter().map(|member| (member.weight, &member.fitted))
     }
 
     /// All networks, the heaviest first, each with the form in which it takes inputs and targets.
@@ -152,8 +152,8 @@ impl Model {
         let x = self.inputs.apply(x, "inputs")?;
         let (mut of_f, mut of_y) = (Vec::new(), Vec::new());
         for member in &self.members {
-            let prediction = member.network.predict(&*member.inputs(&x)?)?;
-            let [f, y] = NetworkLaws::new(member.network.fitted().network.likelihood(), prediction);
+            let prediction = member.fitted.predict(&*member.inputs(&x)?)?;
+            let [f, y] = NetworkLaws::new(member.fitted.fitted().network.likelihood(), prediction);
             of_f.push(member.with(f));
             of_y.push(member.with(y));
         }

@@ -102,7 +102,7 @@ impl Serialize for SavedModel {
         };
         let file = File {
             preprocessing: Cow::Borrowed(&self.preprocessing),
-            fitted: Cow::Borrowed(&first.network),
+            fitted: Cow::Borrowed(&first.fitted),
             warps: Cow::Borrowed(&first.warps),
             indicators: first.indicators.as_ref().map(Cow::Borrowed),
             others: Cow::Borrowed(others),
@@ -118,7 +118,7 @@ impl From<File<'_>> for SavedModel {
     fn from(file: File<'_>) -> Self {
         let first = Member {
             weight: 1.0,
-            network: file.fitted.into_owned(),
+            fitted: file.fitted.into_owned(),
             warps: file.warps.into_owned(),
             indicators: file.indicators.map(Cow::into_owned),
         };
@@ -133,7 +133,7 @@ impl From<File<'_>> for SavedModel {
 }
 
 impl SavedModel {
-    /// Of one network, or of several with weights.
+    /// A model of one network, or of several with weights.
     ///
     /// # Errors
     /// [`Error::Empty`] if there is none.
@@ -164,7 +164,7 @@ impl SavedModel {
     /// # Panics
     /// If there is none.
     pub fn network(&self) -> &DeepGp {
-        &self.heaviest().network.network
+        &self.heaviest().fitted.network
     }
 
     /// Checks that the parts are sound and fit together.
@@ -252,7 +252,7 @@ impl SavedModel {
 
 /// Checks a network and its preprocessing.
 pub(crate) fn check_member<T: Borrow<Fitted>>(member: &Member<T>, preprocessing: &Preprocessing) -> Result<()> {
-    let fitted: &Fitted = member.network.borrow();
+    let fitted: &Fitted = member.fitted.borrow();
     fitted.check()?;
     let network = &fitted.network;
     size_limits::check(network)?;
@@ -261,7 +261,7 @@ pub(crate) fn check_member<T: Borrow<Fitted>>(member: &Member<T>, preprocessing:
     member.check(preprocessing.inputs.columns(), preprocessing.targets.columns())
 }
 
-/// What a check found, as a fault of the file.
+/// What a check found, as an error of the file.
 pub(crate) fn invalid(error: &Error) -> FormatError {
     FormatError::Invalid { what: error.to_string() }
 }

@@ -41,7 +41,7 @@ impl Predictive {
 
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        self.parts[0].network.rows()
+        self.parts[0].fitted.rows()
     }
 
     /// Number of targets.
@@ -84,13 +84,13 @@ impl Predictive {
     /// # Panics
     /// If there is no such row.
     pub fn of_rows(&self, rows: &[usize]) -> Self {
-        let parts = self.parts.iter().map(|part| part.with(part.network.of_rows(rows))).collect();
+        let parts = self.parts.iter().map(|part| part.with(part.fitted.of_rows(rows))).collect();
         Self { parts, targets: self.targets.clone() }
     }
 
-    /// The same laws with deviations from the mean multiplied by a factor, before transforms are undone.
+    /// These laws with deviations from the mean multiplied by a factor, before transforms are undone.
     pub(crate) fn widened(mut self, factor: f64) -> Self {
-        self.parts.iter_mut().for_each(|part| part.network.widen(factor));
+        self.parts.iter_mut().for_each(|part| part.fitted.widen(factor));
         self
     }
 
@@ -110,7 +110,7 @@ impl Predictive {
         }
         let u = self.targets.apply(y, "targets")?;
         let of_part = |part: &Member<NetworkLaws>| {
-            Ok(with_log_slopes(&part.warps, &u, part.network.log_probs(&part.targets(&u)?)?))
+            Ok(with_log_slopes(&part.warps, &u, part.fitted.log_probs(&part.targets(&u)?)?))
         };
         let all = self.parts.iter().map(of_part).collect::<Result<Vec<Vec<f64>>>>()?;
         let weights: Vec<f64> = self.parts.iter().map(|part| part.weight).collect();
@@ -128,13 +128,13 @@ impl Predictive {
         let own_unit = |(p, (t, (shift, scale))): (usize, (&f64, (&f64, &f64)))| {
             shift + scale * part.warps.get(p).map_or(*t, |warp| warp.inverse(*t))
         };
-        part.network.draw(row, rng).iter().zip(scales).enumerate().map(own_unit).collect()
+        part.fitted.draw(row, rng).iter().zip(scales).enumerate().map(own_unit).collect()
     }
 }
 
 /// What a network says of a standardised target.
 fn of_part(part: &Member<NetworkLaws>, row: usize, column: usize) -> Transformed<'_, NetworkLaw<'_>> {
-    Transformed { law: part.network.at(row, column), warp: part.warps.get(column) }
+    Transformed { law: part.fitted.at(row, column), warp: part.warps.get(column) }
 }
 
 #[cfg(test)]
@@ -149,8 +149,8 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     fn part(weight: f64, mean: f64, var: f64, warps: Vec<Warp>) -> Member<NetworkLaws> {
-        let network = NetworkLaws::Normal(DiagGaussian { mean: one(mean), var: one(var) });
-        Member { weight, network, warps, indicators: None }
+        let fitted = NetworkLaws::Normal(DiagGaussian { mean: one(mean), var: one(var) });
+        Member { weight, fitted, warps, indicators: None }
     }
 
     fn one(value: f64) -> Mat {
@@ -162,8 +162,8 @@ mod tests {
         let likelihood = Likelihood::StudentT(StudentT { scale: vec![scale], dof: 4.0 });
         let y = DiagGaussian { mean: one(mean), var: one(var + 2.0 * scale * scale) };
         let prediction = Prediction { f: DiagGaussian { mean: one(mean), var: one(var) }, y };
-        let [_, network] = NetworkLaws::new(&likelihood, prediction);
-        Member { weight, network, warps, indicators: None }
+        let [_, fitted] = NetworkLaws::new(&likelihood, prediction);
+        Member { weight, fitted, warps, indicators: None }
     }
 
     fn targets() -> (Vec<f64>, Standardiser) {
@@ -234,7 +234,7 @@ mod tests {
         Ok(())
     }
 
-    /// Of parts whose weights add up to 1 + 2⁻⁵².
+    /// Parts whose weights add up to 1 + 2⁻⁵².
     #[test]
     fn nothing_is_more_than_certain() {
         let Predictive { mut parts, targets } = mixtures().swap_remove(2);

@@ -21,13 +21,13 @@ pub struct Scores {
     pub crps: f64,
     /// Share of targets inside the central 50 % interval of the predicted distribution.
     pub coverage_50: f64,
-    /// The same for the 80 % interval.
+    /// Share of targets inside the central 80 % interval.
     pub coverage_80: f64,
-    /// The same for the 90 % interval.
+    /// Share of targets inside the central 90 % interval.
     pub coverage_90: f64,
-    /// The same for the 95 % interval.
+    /// Share of targets inside the central 95 % interval.
     pub coverage_95: f64,
-    /// The same for the 99 % interval.
+    /// Share of targets inside the central 99 % interval.
     pub coverage_99: f64,
 }
 
@@ -63,7 +63,7 @@ impl Default for ScoreTally {
 }
 
 impl ScoreTally {
-    /// Of no rows.
+    /// A tally of no rows.
     pub fn new() -> Self {
         Self {
             intervals: LEVELS.map(Interval::central),

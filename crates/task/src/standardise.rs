@@ -189,17 +189,17 @@ impl TryFrom<Parts> for Standardiser {
         if scale.len() != mean.len() {
             return Err(Error::Shape { what: "scales of a standardiser", expected: mean.len(), found: scale.len() });
         }
-        let fault = |name, entry, value, requirement| Error::Parameter { name, layer: None, entry, value, requirement };
+        let error = |name, entry, value, requirement| Error::Parameter { name, layer: None, entry, value, requirement };
         for (j, (&m, &s)) in mean.iter().zip(&scale).enumerate() {
             if !m.is_finite() {
-                return Err(fault("mean", Some(j), m, "it must be finite"));
+                return Err(error("mean", Some(j), m, "it must be finite"));
             }
             if !(s > 0.0 && s.is_finite()) {
-                return Err(fault("scale", Some(j), s, "it must be positive and finite"));
+                return Err(error("scale", Some(j), s, "it must be positive and finite"));
             }
         }
         if let Some(&j) = constant.iter().find(|&&j| j >= mean.len()) {
-            return Err(fault("constant", None, j as f64, "it must be a column"));
+            return Err(error("constant", None, j as f64, "it must be a column"));
         }
         Ok(Self { mean, scale, constant })
     }
@@ -336,9 +336,9 @@ mod tests {
         assert_eq!(shape, Err(Error::Shape { what: "inputs", expected: 2, found: 1 }));
         assert_eq!(s.apply(&Mat::zeros(0, 2), "inputs")?.rows(), 0);
         x[(2, 1)] = f64::INFINITY;
-        let fault = Error::NotFinite { what: "inputs", row: 2, column: 1, value: f64::INFINITY };
-        assert_eq!(Standardiser::fit(&x, "inputs"), Err(fault.clone()));
-        assert_eq!(s.apply(&x, "inputs"), Err(fault));
+        let error = Error::NotFinite { what: "inputs", row: 2, column: 1, value: f64::INFINITY };
+        assert_eq!(Standardiser::fit(&x, "inputs"), Err(error.clone()));
+        assert_eq!(s.apply(&x, "inputs"), Err(error));
         x[(2, 1)] = f64::NAN;
         assert!(matches!(s.invert_var(&x), Err(Error::NotFinite { row: 2, column: 1, .. })));
         Ok(())

@@ -43,7 +43,7 @@ pub struct StandardisedData {
     /// What a target of 0 became.
     zero: Vec<f64>,
     warps: Vec<Warp>,
-    /// Those that inputs could have, and those that they have.
+    /// Indicators that inputs could have, and those that they have.
     possible: Option<Indicators>,
     indicators: Option<Indicators>,
 }
@@ -58,7 +58,7 @@ impl StandardisedData {
         Self::for_task(Task::Regression, x, y)
     }
 
-    /// The same for any task.
+    /// Standardised data of any task.
     ///
     /// # Errors
     /// As [`StandardisedData::new`], and for targets that do not suit the task.
@@ -96,7 +96,7 @@ impl StandardisedData {
         Ok(part)
     }
 
-    /// The same with transformed targets, by transforms that are learnt from them; nothing if the kind does not suit
+    /// These data with transformed targets, by transforms that are learnt from them; nothing if the kind does not suit
     /// all of them. A copy of the data.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl StandardisedData {
         Ok(Some(warped))
     }
 
-    /// The same with indicators beside inputs that take few values; nothing if no input does, or if indicators are
+    /// These data with indicators beside inputs that take few values; nothing if no input does, or if indicators are
     /// there already. A copy of the data.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl StandardisedData {
 
     /// A network that was trained on these data, as one of a mixture.
     pub fn member(&self, weight: f64, fitted: Fitted) -> Member {
-        Member { weight, network: fitted, warps: self.warps.clone(), indicators: self.indicators.clone() }
+        Member { weight, fitted, warps: self.warps.clone(), indicators: self.indicators.clone() }
     }
 
     /// The model in the data's own units.

@@ -33,7 +33,7 @@ const LEAST_ROWS: usize = 20;
 /// an accident of where knots lie.
 const MOST_TIED: f64 = 0.1;
 /// Golden sections of the search for λ in [0, 2].
-const SECTIONS: usize = 40;
+const GOLDEN_SECTIONS: usize = 40;
 
 static RULE: LazyLock<GaussHermite> = LazyLock::new(|| GaussHermite::new(NODES));
 
@@ -50,7 +50,7 @@ pub enum WarpKind {
 }
 
 impl WarpKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Log, Self::YeoJohnson, Self::Ranks];
 }
 
@@ -238,7 +238,7 @@ fn likeliest_lambda(u: &[f64]) -> f64 {
         let var = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
         -0.5 * n * var.ln() + (lambda - 1.0) * slope_sum
     };
-    golden_section(0.0, 2.0, SECTIONS, log_likelihood)
+    golden_section(0.0, 2.0, GOLDEN_SECTIONS, log_likelihood)
 }
 
 /// Knots at evenly spaced quantiles of ascending targets and at both extremes, which keeps outliers near; equal ones
@@ -307,24 +307,24 @@ impl TryFrom<Parts> for Warp {
 
     fn try_from(parts: Parts) -> Result<Self> {
         let Parts { shape, centre, scale, low, high } = parts;
-        let fault = |name, value, requirement| Error::Parameter { name, layer: None, entry: None, value, requirement };
+        let error = |name, value, requirement| Error::Parameter { name, layer: None, entry: None, value, requirement };
         if !centre.is_finite() {
-            return Err(fault("centre of a transform", centre, "it must be finite"));
+            return Err(error("centre of a transform", centre, "it must be finite"));
         }
         if !(scale > 1e-6 && scale.is_finite()) {
-            return Err(fault("scale of a transform", scale, "it must be positive and finite"));
+            return Err(error("scale of a transform", scale, "it must be positive and finite"));
         }
         if !(low < high && low.is_finite() && high.is_finite()) {
-            return Err(fault("ends of a transform", high - low, "they must be finite and ascend"));
+            return Err(error("ends of a transform", high - low, "they must be finite and ascend"));
         }
         match &shape {
             Shape::YeoJohnson { lambda } if !(0.0..=2.0).contains(lambda) => {
-                return Err(fault("power of a transform", *lambda, "it must lie between 0 and 2"));
+                return Err(error("power of a transform", *lambda, "it must lie between 0 and 2"));
             }
             Shape::Ranks { u, score } => {
                 let ascend = |v: &[f64]| v.windows(2).all(|w| w[0] < w[1]) && v.iter().all(|v| v.is_finite());
                 if u.len() < 2 || u.len() != score.len() || !ascend(u) || !ascend(score) {
-                    return Err(fault("knots of a transform", u.len() as f64, "they must ascend on both sides"));
+                    return Err(error("knots of a transform", u.len() as f64, "they must ascend on both sides"));
                 }
             }
             _ => {}
@@ -336,7 +336,7 @@ impl TryFrom<Parts> for Warp {
         let middles = knots.windows(2).map(|pair| 0.5 * pair[0] + 0.5 * pair[1]);
         match [low, 0.5 * low + 0.5 * high, high].into_iter().chain(middles).find(|&u| !is_sound(u)) {
             None => Ok(warp),
-            Some(u) => Err(fault("slope of a transform", u, "it must be positive and finite between the ends")),
+            Some(u) => Err(error("slope of a transform", u, "it must be positive and finite between the ends")),
         }
     }
 }

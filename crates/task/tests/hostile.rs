@@ -213,12 +213,12 @@ fn refusals_say_what_is_wrong() {
 #[test]
 fn factors_must_be_symmetric_and_definite() {
     let mut saved = variety().remove(1);
-    saved.members[0].network.factors[1][0].precision[(0, 1)] += 0.1;
+    saved.members[0].fitted.factors[1][0].precision[(0, 1)] += 0.1;
     let message = SavedModel::from_bytes(&saved.to_bytes().expect("a file")).expect_err("asymmetric").to_string();
     assert!(message.contains("precision of a factor of layer 1"), "{message}");
-    saved.members[0].network.factors[1][0].precision[(1, 0)] += 0.1;
+    saved.members[0].fitted.factors[1][0].precision[(1, 0)] += 0.1;
     for i in 0..3 {
-        saved.members[0].network.factors[1][0].precision[(i, i)] = -1.5;
+        saved.members[0].fitted.factors[1][0].precision[(i, i)] = -1.5;
     }
     let loaded = SavedModel::from_bytes(&saved.to_bytes().expect("a file")).expect("found by factoring only");
     let message = loaded.model().expect_err("no posterior").to_string();
@@ -257,7 +257,7 @@ fn checkpoints_are_no_models_and_survive_the_same() {
     let mut trainer = data.trainer(&config).expect("a trainer");
     trainer.run(&mut ());
     let checkpoint = Checkpoint {
-        plan: ("table.csv".to_owned(), vec![1usize, 2]),
+        settings: ("table.csv".to_owned(), vec![1usize, 2]),
         preprocessing: preprocessing(&data, &x),
         snapshot: trainer.snapshot(),
         best: Some(Best { step: 2, score: -1.5, fitted: trainer.fitted() }),
@@ -326,7 +326,7 @@ fn seeds() {
         let mut trainer = data.trainer(&config).expect("a trainer");
         trainer.run(&mut ());
         let checkpoint = Checkpoint {
-            plan: (),
+            settings: (),
             preprocessing: preprocessing(&data, &x),
             snapshot: trainer.snapshot(),
             best: Some(Best { step: 2, score: -1.5, fitted: trainer.fitted() }),

@@ -45,7 +45,7 @@ impl Observer for Keeper {
         if self.last.elapsed() > Duration::from_millis(2) {
             self.record.steps = progress.step;
             let checkpoint = Checkpoint {
-                plan: (),
+                settings: (),
                 preprocessing: self.preprocessing.clone(),
                 snapshot: progress.trainer.snapshot(),
                 best: None,

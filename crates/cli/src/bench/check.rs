@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use deepgp_datasets::Store;
 use deepgp_experiments::automatic::repeat;
 use deepgp_experiments::record::{Line, Run, RunResult};
-use deepgp_experiments::{Circumstances, Parts, Task, read_records, run};
+use deepgp_experiments::{Environment, Parts, Task, read_records, run};
 use std::sync::atomic::AtomicBool;
 
 /// Repeats some runs; an error if any differs.
@@ -22,7 +22,7 @@ pub fn check(args: &Check) -> Result<()> {
         return Err(usage!("there is no run to repeat in {}", args.records.display()));
     }
     let store = Store::locate(args.data_dir.as_deref())?;
-    let here = Circumstances::here();
+    let here = Environment::here();
     let wanted = args.runs.min(runs.len());
     let mut different = 0;
     for i in 0..wanted {
@@ -36,7 +36,7 @@ pub fn check(args: &Check) -> Result<()> {
         let verdict = if same { "the same to the last bit".to_owned() } else { difference(&recorded.result, &result) };
         print(&format!("{} {} split {}: {verdict}\n", key.task, key.variant, key.split))?;
         if !same {
-            explain(&recorded.circumstances, &here);
+            explain(&recorded.environment, &here);
         }
         different += usize::from(!same);
     }
@@ -61,7 +61,7 @@ fn difference(then: &RunResult, now: &RunResult) -> String {
 }
 
 /// What may have made the difference.
-fn explain(then: &Circumstances, here: &Circumstances) {
+fn explain(then: &Environment, here: &Environment) {
     if then.instruction_set != here.instruction_set {
         let (then, here) = (&then.instruction_set, &here.instruction_set);
         note(false, &format!("it was recorded with {then} instructions, and these are {here}"));
@@ -77,7 +77,7 @@ fn explain(then: &Circumstances, here: &Circumstances) {
 }
 
 /// The result of a run that is done again.
-fn repeated(recorded: &Run, parts: &Parts, here: &Circumstances) -> Result<Option<RunResult>> {
+fn repeated(recorded: &Run, parts: &Parts, here: &Environment) -> Result<Option<RunResult>> {
     let never = AtomicBool::new(false);
     match &recorded.automatic {
         None => Ok(run(parts, &recorded.config, &never)?.map(|(result, _)| result)),

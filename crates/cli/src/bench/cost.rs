@@ -27,12 +27,14 @@ impl Shape {
     /// Flops of one first-order SEP step with its hyperparameter gradient, for layers with D inputs and E outputs.
     ///
     /// ```text
-    /// layer, known     5/3 M³ + M² (3½ D + 2)               K_zz: distances, factor, inverse, adjoint
-    ///   output         2/3 M³                               factors of the cavity and of what comes of the factor
+    /// exact inputs     5/3 M³ + M² (3½ D + 2)               K_zz: distances, factor, inverse, adjoint
+    ///   output         2/3 M³                               factors of the cavity and of the new posterior
     ///   point          3 M² (1 + E) + M (5 D + 8 E)         t, S t, Σ P, Σ t̄ tᵀ, k̄; distances, dots, moments of k̄
-    /// layer, random    2 M³ + M² (5 D + 2)                  the same and K⁻¹
-    ///   output         23/6 M³ + min(B, M) M²               factors as above; E, EᵀE; S̄, S S̄; g of every point or of their sum
-    ///   point          ½ M² (6 D + 8 E + 4) + 10 M (D + E)  exponents, F, their products with 1, w and A, C̄, Σ g gᵀ; the rest
+    /// Gaussian inputs  2 M³ + M² (5 D + 2)                  as for exact inputs, and K⁻¹
+    ///   output         23/6 M³ + min(B, M) M²               factors as above; E, EᵀE; S̄, S S̄; g of every point, or
+    ///                                                       of their sum
+    ///   point          ½ M² (6 D + 8 E + 4) + 10 M (D + E)  exponents, F, their products with 1, w and A, C̄, Σ g gᵀ;
+    ///                                                       the rest
     /// ```
     pub fn flops(&self) -> f64 {
         let (m, b) = (self.inducing as f64, self.batch as f64);

@@ -1,4 +1,4 @@
-//! What the machine can do, measured beside the steps, and what it tells of time and memory.
+//! Measurements of the machine: its arithmetic rates, processor time and memory.
 
 use deepgp_numerics::linalg::{Mat, Op, mul};
 use deepgp_numerics::simd::exp_into;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::sync::Barrier;
 use std::time::Instant;
 
-/// What a thread can do, measured beside the steps, while as many others do the same as those that share a step.
+/// Arithmetic rates of a thread, measured between steps, while as many other threads do the same as share a step.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Ceilings {
     /// Nanoseconds per exponential of a vector loop in cache.

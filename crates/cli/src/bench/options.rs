@@ -1,4 +1,4 @@
-//! What can be typed after `bench table`, `bench frontier` and `bench check`.
+//! The arguments of `bench table`, `bench frontier`, `bench auto` and `bench check`.
 
 use crate::exit_codes::{usage, usage_of};
 use anyhow::Result;
@@ -19,8 +19,8 @@ impl FromStr for SplitList {
 
     fn from_str(text: &str) -> Result<Self, String> {
         const MOST: usize = 10_000;
-        let fault = || format!("'{text}' is not a list of splits such as 0-4 or 0,3");
-        let number = |word: &str| word.trim().parse::<usize>().ok().filter(|&n| n < MOST).ok_or_else(fault);
+        let error = || format!("'{text}' is not a list of splits such as 0-4 or 0,3");
+        let number = |word: &str| word.trim().parse::<usize>().ok().filter(|&n| n < MOST).ok_or_else(error);
         let mut all = Vec::new();
         for part in text.split(',') {
             match part.split_once('-') {
@@ -30,7 +30,7 @@ impl FromStr for SplitList {
         }
         all.sort_unstable();
         all.dedup();
-        if all.is_empty() { Err(fault()) } else { Ok(Self(all)) }
+        if all.is_empty() { Err(error()) } else { Ok(Self(all)) }
     }
 }
 
@@ -56,7 +56,7 @@ pub struct StudyOptions {
     /// Splits to run, from 0, such as 0-4 [default: all that the task has]
     #[arg(long, value_name = "LIST")]
     pub splits: Option<SplitList>,
-    /// Do one part of the study, such as 1/4
+    /// Run one part of the study only, such as 1/4
     #[arg(long, value_name = "I/N", value_parser = shard, default_value = "1/1")]
     pub shard: Shard,
     /// Runs at a time [default: the number of cores]
@@ -79,11 +79,11 @@ pub struct Training {
     /// Rows per step
     #[arg(long, value_name = "B", default_value_t = 50, help_heading = "Training")]
     pub batch: usize,
-    /// Course of the learning rate
-    #[arg(long, value_enum, value_name = "COURSE", default_value = "constant", help_heading = "Training")]
+    /// Learning-rate schedule
+    #[arg(long, value_enum, value_name = "SCHEDULE", default_value = "constant", help_heading = "Training")]
     pub schedule: ScheduleName,
-    /// Step of site updates, in (0, 1] [default: what suits the engine]
-    #[arg(long, value_name = "STEP", allow_negative_numbers = true, help_heading = "Training")]
+    /// Damping: step of site updates, in (0, 1] [default: what suits the engine]
+    #[arg(long, value_name = "RHO", allow_negative_numbers = true, help_heading = "Training")]
     pub damping: Option<f64>,
     /// Seed of the first split; the others count up from it
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Training")]
@@ -115,7 +115,7 @@ impl Training {
     }
 }
 
-/// What a search makes small.
+/// Criterion that a search minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CriterionName {
     /// Root mean squared error
@@ -188,7 +188,7 @@ pub struct Table {
     /// Trials of a search
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Search")]
     pub trials: usize,
-    /// What a search makes small, on held-out training rows
+    /// Criterion that a search minimises on held-out training rows
     #[arg(long, value_enum, value_name = "CRITERION", default_value = "log-density", help_heading = "Search")]
     pub criterion: CriterionName,
 }

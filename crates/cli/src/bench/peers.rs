@@ -1,6 +1,6 @@
-//! Times other libraries' deep GPs beside ours: one run, by turns, on the paper's boston setting. What is compared is
-//! processor time, a mean over many steps, on both sides: who else was given the processor in between is nobody's
-//! merit.
+//! Times other libraries' deep GPs and ours alternately, on the paper's boston setting.
+//!
+//! Both are measured in processor time, the mean over many steps, so that other load on the machine does not count.
 //!
 //! A peer is a script that trains `--model dgp2` (one hidden layer of 2 units, 50 inducing points, batch 50) on the
 //! data set `boston` and prints one JSON line with `cpu_ms_per_iter` and, for 10,000 rows, `predict_10k_cpu_s`.
@@ -9,7 +9,7 @@ use super::machine::{cpu_seconds, median};
 use super::sizes::{Sizes, prediction_rate, run_for};
 use crate::args::Speed;
 use anyhow::{Context, Result, bail};
-use deepgp_experiments::Circumstances;
+use deepgp_experiments::Environment;
 use serde::{Deserialize, Serialize};
 use std::io::{Write, stdout};
 use std::ops::ControlFlow;
@@ -18,9 +18,9 @@ use std::time::Instant;
 
 /// Our own setting: boston's shape and number of training rows.
 const BOSTON: Sizes<'static> = Sizes { rows: 455, inputs: 13, hidden: &[2], inducing: 50, batch: 50, threads: 1 };
-/// Times that a peer is measured, each between two measurements of ours: so many that half of them find a shared
-/// machine in the same mood for both.
-const TURNS: usize = 5;
+/// Times that a peer is measured, each between two measurements of ours: enough that on a shared machine half of them
+/// see the same load as ours.
+const REPEATS: usize = 5;
 
 /// What a peer's script prints, as far as it is read.
 #[derive(Debug, Deserialize)]
@@ -42,7 +42,7 @@ struct Record {
     rows_predicted_per_second: f64,
     times_faster_at_prediction: Option<f64>,
     #[serde(flatten)]
-    circumstances: Circumstances,
+    environment: Environment,
 }
 
 /// Prints a line to standard error and a JSON line to standard output for each peer.
@@ -52,7 +52,7 @@ pub(super) fn compare(args: &Speed) -> Result<()> {
             bail!("--peer {peer}: expected SCRIPT=PYTHON");
         };
         let (mut theirs, mut ours) = (Vec::new(), Vec::new());
-        for _ in 0..TURNS {
+        for _ in 0..REPEATS {
             ours.push(time_as_peers(BOSTON, args.seconds)?);
             theirs.push(run(script, python, args.peer_steps)?);
         }
@@ -72,7 +72,7 @@ pub(super) fn compare(args: &Speed) -> Result<()> {
             peer_rows_predicted_per_second: peer_rate,
             rows_predicted_per_second: rate,
             times_faster_at_prediction: peer_rate.map(|p| rate / p),
-            circumstances: Circumstances::here(),
+            environment: Environment::here(),
         };
         eprintln!(
             "{}: {:.2} ms a step against our {:.3} ms: {:.1} times as long",

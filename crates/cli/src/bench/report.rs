@@ -2,7 +2,7 @@
 
 use super::report_options::{Format, ReportOptions};
 use crate::exit_codes::{Usage, usage};
-use crate::out::{note, print, print_json, shown, write_to};
+use crate::out::{note, path_text, print, print_json, write_to};
 use crate::wording::plural;
 use anyhow::{Context, Result, bail};
 use deepgp_experiments::present::{Block, Filled, Options, Sources, aggregate, blocks, fill, fragment, page, text};
@@ -21,7 +21,7 @@ struct Document {
 pub fn report(args: &ReportOptions) -> Result<()> {
     let results = Results::read(&args.records)?;
     if results.studies.is_empty() {
-        bail!("no records in {}", args.records.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", "));
+        bail!("no records in {}", args.records.iter().map(|path| path_text(path)).collect::<Vec<_>>().join(", "));
     }
     let published: Vec<Published> =
         args.published.iter().map(|path| Published::read(path)).collect::<Result<_, _>>()?;
@@ -41,11 +41,11 @@ pub fn report(args: &ReportOptions) -> Result<()> {
         let runs = results.studies.iter().map(|study| study.all_runs().count()).sum();
         note(args.quiet, &format!("{} in {}", plural(runs, "run"), out.display()));
     }
-    let paths = || args.out.iter().chain(&figures).map(|path| shown(path));
+    let paths = || args.out.iter().chain(&figures).map(|path| path_text(path));
     match (numbers, &args.out) {
         (Some(mut numbers), _) => {
-            numbers["out"] = json!(args.out.as_deref().map(shown));
-            numbers["figures"] = json!(figures.iter().map(|path| shown(path)).collect::<Vec<_>>());
+            numbers["out"] = json!(args.out.as_deref().map(path_text));
+            numbers["figures"] = json!(figures.iter().map(|path| path_text(path)).collect::<Vec<_>>());
             print_json(&numbers)
         }
         (None, Some(_)) => paths().try_for_each(|path| print(&format!("{path}\n"))),
@@ -53,7 +53,7 @@ pub fn report(args: &ReportOptions) -> Result<()> {
     }
 }
 
-/// Names that nothing has and templates that say nothing sensible are faults of what was typed.
+/// Unknown names and invalid templates are errors of usage.
 fn understood(error: Error) -> anyhow::Error {
     match error {
         Error::Unknown { .. } | Error::Template { .. } => anyhow::Error::new(Usage(error.to_string())),
@@ -113,10 +113,12 @@ fn link(args: &ReportOptions, figure: &Figure, ending: &str) -> String {
     let file = folder(args).unwrap_or_default().join(format!("{}.{ending}", figure.name));
     let base = args.out.as_ref().and_then(|out| out.parent()).unwrap_or(Path::new(""));
     match file.strip_prefix(base) {
-        Ok(inside) => shown(inside),
+        Ok(inside) => path_text(inside),
         // Up from the text's folder and down again; an absolute path is its own way.
-        Err(_) if base.is_relative() && file.is_relative() => "../".repeat(base.components().count()) + &shown(&file),
-        Err(_) => shown(&file),
+        Err(_) if base.is_relative() && file.is_relative() => {
+            "../".repeat(base.components().count()) + &path_text(&file)
+        }
+        Err(_) => path_text(&file),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What can be typed after `bench report`.
+//! The arguments of `bench report`.
 
 use clap::{Args, ValueEnum};
 use deepgp_experiments::present::Spread;

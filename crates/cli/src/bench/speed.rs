@@ -1,4 +1,4 @@
-//! `deepgp bench speed`: time per step and prediction rate over a grid, beside the machine's own ceilings.
+//! `deepgp bench speed`: time per step and prediction rate over a grid, relative to upper bounds of the machine.
 
 use super::cost::Shape;
 use super::machine::{Ceilings, measure_ceilings, median, peak_megabytes};
@@ -6,7 +6,7 @@ use super::sizes::{Sizes, prediction_rate, run_for};
 use crate::args::Speed;
 use anyhow::Result;
 use deepgp::train::Trainer;
-use deepgp_experiments::Circumstances;
+use deepgp_experiments::Environment;
 use deepgp_fit::values::Widths;
 use deepgp_numerics::linalg::Mat;
 use serde::Serialize;
@@ -25,7 +25,7 @@ struct Record {
     microseconds_per_step: f64,
     /// Steps of this size while one of the first of its turns is done: the median over turns.
     rate_beside_first: f64,
-    /// The same of the ceilings: what so many threads of this machine could do beside those of the first.
+    /// The ratio of the ceilings: what so many threads could do, relative to the threads of the first size.
     ceiling_beside_first: f64,
     exponentials: f64,
     flops: f64,
@@ -36,7 +36,7 @@ struct Record {
     #[serde(flatten)]
     ceilings: Ceilings,
     #[serde(flatten)]
-    circumstances: Circumstances,
+    environment: Environment,
 }
 
 /// Prints a table to standard error and one JSON line per grid point to standard output.
@@ -88,7 +88,7 @@ pub fn speed(args: &Speed) -> Result<()> {
     Ok(())
 }
 
-/// All sizes asked for; those that differ in rows or threads alone together, to be timed by turns.
+/// All sizes asked for; those that differ in rows or threads alone are together, to be timed alternately.
 fn grid<'a>(args: &'a Speed, networks: &'a [Vec<usize>]) -> Vec<Vec<Sizes<'a>>> {
     let mut grid = Vec::new();
     for hidden in networks {
@@ -116,7 +116,7 @@ fn count_steps(args: &Speed, networks: &[Vec<usize>], steps: usize) -> Result<()
 /// Least seconds that steps are timed for between two measurements of the ceilings, for which a second thread has
 /// nothing to do: so long that it does not matter that it has to be woken, nor that a run ends by making sure that what
 /// it leaves can predict.
-const CHUNK: f64 = 0.1;
+const CHUNK_SECONDS: f64 = 0.1;
 
 /// A run that is timed, and the seconds that a step took at each of its turns and would have taken at the ceilings of
 /// that turn.
@@ -135,7 +135,7 @@ impl<'a> Timed<'a> {
     fn new(sizes: Sizes<'a>, (x, y): (&'a Mat, &'a Mat), warm_up: usize) -> Result<Self> {
         let (mut trainer, mut chunk) = (sizes.trainer(x, y)?, 1);
         run_for(&mut trainer, warm_up);
-        while chunk < 1000 && time_steps(&mut trainer, chunk) < CHUNK {
+        while chunk < 1000 && time_steps(&mut trainer, chunk) < CHUNK_SECONDS {
             chunk *= 2;
         }
         Ok(Self { sizes, x, trainer, chunk, steps: Vec::new(), ceilings: Vec::new() })
@@ -193,7 +193,7 @@ fn record(timed: &Timed<'_>, first: &Timed<'_>, ceilings: Ceilings) -> Result<Re
         rows_predicted_per_second: prediction_rate(&timed.trainer, timed.x)?,
         peak_megabytes: peak_megabytes(),
         ceilings,
-        circumstances: Circumstances::here(),
+        environment: Environment::here(),
     })
 }
 

@@ -80,15 +80,18 @@ fn train_on(args: &Splits, split: usize, x: Mat, y: Mat, config: &Config) -> Res
         let found = search(args, split, &data)?;
         let members: Vec<(f64, &str)> =
             found.tried.iter().filter(|t| t.weight > 0.0).map(|t| (t.weight, t.name.as_str())).collect();
-        let told = json!({ "members": members, "judged": found.expected, "tried": found.tried.len() });
-        return Ok((found.model(&data)?, told));
+        let summary = json!({ "members": members, "judged": found.expected, "tried": found.tried.len() });
+        return Ok((found.model(&data)?, summary));
     }
     let (model, outcome) = Model::fit(&x, &y, config, &mut ())?;
     ensure!(outcome.termination != Termination::Diverged, "training diverged");
-    let told = json!({
-        "energy": outcome.energy, "steps": outcome.steps, "termination": outcome.termination, "events": outcome.n_events,
+    let summary = json!({
+        "energy": outcome.energy,
+        "steps": outcome.steps,
+        "termination": outcome.termination,
+        "events": outcome.n_events,
     });
-    Ok((model, told))
+    Ok((model, summary))
 }
 
 /// The search on a split's training rows, which goes on from what the memory's folder has of it.

@@ -80,7 +80,7 @@ impl Display {
         };
         // All runs are taken to be equally long: the longest come first, so the estimate errs towards too long.
         let left = self.started.elapsed().as_secs_f64() * (total - done) as f64 / (done - found).max(1) as f64;
-        let text = format!("{}/{}  {} left  {}", count(done), count(total), duration(left), told(line));
+        let text = format!("{}/{}  {} left  {}", count(done), count(total), duration(left), summary(line));
         let mut out = stderr().lock();
         // There is nobody to tell if that fails.
         let _ = match self.is_terminal {
@@ -93,8 +93,8 @@ impl Display {
     }
 }
 
-/// What a record says, in short.
-fn told(line: &Line) -> String {
+/// A record in short.
+fn summary(line: &Line) -> String {
     match line {
         Line::Run(run) => {
             let scores = match &run.result.scores {

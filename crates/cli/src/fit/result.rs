@@ -1,6 +1,6 @@
 //! What a fit gave, in words and as JSON.
 
-use crate::wording::{count, duration, expectation, kind, mixed_network, number, plural, score_table};
+use crate::wording::{count, duration, expectation_sentence, kind, mixed_network, number, plural, score_table};
 use deepgp::Event;
 use deepgp_fit::{Ending, FitResult, Remark};
 use deepgp_task::{Record, SavedModel, Scores, Tried};
@@ -68,8 +68,8 @@ pub fn remark(remark: Remark, result: &FitResult) -> String {
             number(check.samples)
         ),
         Remark::Recalibrated { factor } => format!(
-            "predicted standard deviations are multiplied by {}, which suits the held-out rows best; their scores flatter \
-             a little for it",
+            "predicted standard deviations are multiplied by {}, which suits the held-out rows best: their scores are \
+             slightly optimistic",
             number(factor)
         ),
         Remark::NotRecalibrated => "too few rows to hold any out: nothing was recalibrated".to_owned(),
@@ -77,7 +77,7 @@ pub fn remark(remark: Remark, result: &FitResult) -> String {
             format!("{} in training: {}", plural(count, "event"), kinds(&result.saved.record.events))
         }
         Remark::HeldOutUnexpected { expected, rows, mean_log_density } => {
-            format!("of the rows held out: {}", expectation(expected, rows, mean_log_density))
+            format!("of the rows held out: {}", expectation_sentence(expected, rows, mean_log_density))
         }
         Remark::NoBetterThan { baseline } => {
             format!("the {baseline} model does as well on the held-out rows: train for longer, or use it")

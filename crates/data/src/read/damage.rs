@@ -4,14 +4,14 @@ use crate::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// A fault of a Parquet or Arrow file, in words.
+/// An error in a Parquet or Arrow file, in words.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Damage(pub String);
 
 impl Damage {
-    /// The fault of the file at `path`.
+    /// The error of the file at `path`.
     pub fn of(self, path: &Path) -> Error {
-        Error::Binary { path: path.to_owned(), message: self.0 }
+        Error::DamagedFile { path: path.to_owned(), message: self.0 }
     }
 }
 
@@ -34,10 +34,10 @@ impl From<std::io::Error> for Damage {
 }
 
 impl From<parquet::errors::ParquetError> for Damage {
-    fn from(fault: parquet::errors::ParquetError) -> Self {
+    fn from(error: parquet::errors::ParquetError) -> Self {
         use parquet::errors::ParquetError as Fault;
-        // Theirs begins with the format, which is known, or with the kind of fault, which says nothing to a user.
-        Self(match fault {
+        // Theirs begins with the format, which is known, or with the kind of error, which says nothing to a user.
+        Self(match error {
             Fault::General(what) | Fault::NYI(what) | Fault::EOF(what) | Fault::ArrowError(what) => unreadable(&what),
             Fault::External(cause) if cause.is::<std::io::Error>() => cause.to_string(),
             other => unreadable(&other.to_string()),
@@ -46,8 +46,8 @@ impl From<parquet::errors::ParquetError> for Damage {
 }
 
 impl From<arrow_schema::ArrowError> for Damage {
-    fn from(fault: arrow_schema::ArrowError) -> Self {
-        Self(unreadable(&fault.to_string()))
+    fn from(error: arrow_schema::ArrowError) -> Self {
+        Self(unreadable(&error.to_string()))
     }
 }
 
@@ -55,7 +55,7 @@ fn unreadable(what: &str) -> String {
     format!("damaged, or not written as is known here: {what}")
 }
 
-/// Does what `task` does; if a library panics in it over damaged bytes, that is a fault like any other.
+/// Does what `task` does; if a library panics in it over damaged bytes, that is an error like any other.
 ///
 /// The panic has been announced on standard error by then, by the hook of the process, which is not ours to change.
 /// What a file claims is checked before the libraries see it, so that few files come this far.
@@ -73,8 +73,8 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_a_fault() {
-        let fault = contain(|| -> Result<(), Damage> { panic!("index {} out of range", 7) });
-        assert!(fault.is_err_and(|damage| damage.0.ends_with("known here: index 7 out of range")));
+        let error = contain(|| -> Result<(), Damage> { panic!("index {} out of range", 7) });
+        assert!(error.is_err_and(|damage| damage.0.ends_with("known here: index 7 out of range")));
         assert_eq!(contain(|| Ok(1)), Ok(1));
     }
 }

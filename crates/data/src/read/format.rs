@@ -117,17 +117,17 @@ mod tests {
 
     #[test]
     fn foreign_files_are_named() {
-        let fault = |head: &[u8]| Format::of(head, &Source::new("t.xlsx")).map_err(|e| e.to_string());
+        let error = |head: &[u8]| Format::of(head, &Source::new("t.xlsx")).map_err(|e| e.to_string());
         assert_eq!(
-            fault(b"PK\x03\x04rest"),
+            error(b"PK\x03\x04rest"),
             Err("t.xlsx: this is a zip archive or an Excel workbook; export the table as CSV".into())
         );
-        assert!(fault(b"\xff\xfea\0,\0").is_err_and(|e| e.contains("UTF-16")));
-        assert_eq!(fault(b"PAR1\x15"), Ok(Format::Columns(ColumnFormat::Parquet)));
-        assert_eq!(fault(b"ARROW1\0\0\xff"), Ok(Format::Columns(ColumnFormat::ArrowFile)));
-        assert_eq!(fault(b"\x98\0\0\0\x10\0\0\0\0\0\x0a\0"), Ok(Format::Columns(ColumnFormat::ArrowStream)));
-        assert_eq!(fault(b"a\0,\0b\0\n\0"), Ok(Format::Text));
-        assert_eq!(fault(b"a,b\n1,2\n"), Ok(Format::Text));
-        assert_eq!(fault(b""), Ok(Format::Text));
+        assert!(error(b"\xff\xfea\0,\0").is_err_and(|e| e.contains("UTF-16")));
+        assert_eq!(error(b"PAR1\x15"), Ok(Format::Columns(ColumnFormat::Parquet)));
+        assert_eq!(error(b"ARROW1\0\0\xff"), Ok(Format::Columns(ColumnFormat::ArrowFile)));
+        assert_eq!(error(b"\x98\0\0\0\x10\0\0\0\0\0\x0a\0"), Ok(Format::Columns(ColumnFormat::ArrowStream)));
+        assert_eq!(error(b"a\0,\0b\0\n\0"), Ok(Format::Text));
+        assert_eq!(error(b"a,b\n1,2\n"), Ok(Format::Text));
+        assert_eq!(error(b""), Ok(Format::Text));
     }
 }

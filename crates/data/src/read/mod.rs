@@ -40,12 +40,12 @@ const CHUNK_CELLS: usize = 1 << 18;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Header {
-    /// It does unless one of its cells is a number.
+    /// The first row holds names unless one of its cells is a number.
     #[default]
     Auto,
-    /// It does.
+    /// The first row holds names.
     Yes,
-    /// It is data; the columns are called c1, c2, …
+    /// The first row is data; the columns are called c1, c2, …
     No,
 }
 
@@ -81,12 +81,12 @@ enum Body {
 
 impl Reader {
     /// Opens a table and reads the names of its columns: CSV and its kin, Parquet, Arrow files and streams, each plain
-    /// or compressed by gzip. The format is told from the first bytes, not from the name. Parquet and Arrow need the
-    /// feature `columnar`.
+    /// or compressed by gzip. The format is recognised by the first bytes, not from the name. Parquet and Arrow need
+    /// the feature `columnar`.
     ///
     /// # Errors
-    /// [`Error::Read`], [`Error::Format`], [`Error::Binary`], [`Error::Empty`], [`Error::RepeatedName`], or what is
-    /// wrong with the first row.
+    /// [`Error::Read`], [`Error::Format`], [`Error::DamagedFile`], [`Error::Empty`], [`Error::RepeatedName`], or what
+    /// is wrong with the first row.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
         let content = source.open()?;
         let (body, names, has_header) = match Format::of(&content.head, source)? {
@@ -166,7 +166,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`Error::Ragged`], [`Error::TooLong`] and [`Error::NotUtf8`] with the line; [`Error::ColumnType`] with the
-    /// column; [`Error::Binary`], [`Error::Read`].
+    /// column; [`Error::DamagedFile`], [`Error::Read`].
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
         match &mut self.body {
             Body::Text(text) => text.next_chunk(),

@@ -14,7 +14,7 @@ pub(super) enum Delimiter {
 /// How far the splitter came with its input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// All of it is used and the record goes on.
+    /// All input is used and the record goes on.
     NeedsInput,
     /// A record is complete.
     Record,

@@ -142,8 +142,8 @@ impl TextReader {
         self.used = 0;
         self.filled = loop {
             match self.input.read(&mut self.piece) {
-                Err(fault) if fault.kind() == ErrorKind::Interrupted => {}
-                read => break read.map_err(|cause| self.source.fault(cause))?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                read => break read.map_err(|cause| self.source.read_error(cause))?,
             }
         };
         Ok(())
@@ -151,7 +151,7 @@ impl TextReader {
 
     fn skip(&mut self, n_bytes: usize) -> Result<()> {
         let mut mark = vec![0; n_bytes];
-        self.input.read_exact(&mut mark).map_err(|cause| self.source.fault(cause))
+        self.input.read_exact(&mut mark).map_err(|cause| self.source.read_error(cause))
     }
 
     /// The bytes as text whose every field is text by itself.
@@ -160,7 +160,7 @@ impl TextReader {
             // Halves of a character on both sides of a delimiter make one when joined, but no two fields.
             Ok(text) if text.is_ascii() || ends.iter().all(|&end| text.is_char_boundary(end)) => Ok(text),
             faulty => {
-                let bytes = faulty.map_or_else(|fault| fault.into_bytes(), String::into_bytes);
+                let bytes = faulty.map_or_else(|error| error.into_bytes(), String::into_bytes);
                 let start = |i: usize| i.checked_sub(1).map_or(0, |before| ends[before]);
                 let is_faulty = |&i: &usize| std::str::from_utf8(&bytes[start(i)..ends[i]]).is_err();
                 let field = (0..ends.len()).find(is_faulty).unwrap_or(0);

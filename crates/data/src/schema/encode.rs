@@ -16,11 +16,11 @@ use std::path::PathBuf;
 /// Whether the targets are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Targets {
-    /// They are, and rows without one are left out: training and scoring.
+    /// Targets are read, and rows without one are left out: training and scoring.
     Required,
-    /// They are, but every row is kept, with NaN for a target that is missing: prediction beside observations.
+    /// Targets are read, but every row is kept, with NaN for a missing target: prediction beside observations.
     Optional,
-    /// They are not and need not be there, and every row is kept: prediction.
+    /// Targets are not read and need not be there, and every row is kept: prediction.
     Ignored,
 }
 
@@ -61,12 +61,12 @@ pub struct Encoder<'s> {
     keeps_all: bool,
     next_row: u64,
     n_without_target: u64,
-    oddities: Vec<Oddities>,
+    unseen_values: Vec<UnseenValues>,
 }
 
 /// What an input column held that training did not.
 #[derive(Debug, Clone, Default)]
-struct Oddities {
+struct UnseenValues {
     n_missing: u64,
     n_unknown: u64,
     first_unknown: String,
@@ -76,7 +76,7 @@ impl Schema {
     /// Reads a whole table.
     ///
     /// # Errors
-    /// Those of [`Reader`], [`Encoder::new`] and [`Encoder::encode`]; [`Error::Empty`] if no row is kept.
+    /// The errors of [`Reader`], [`Encoder::new`] and [`Encoder::encode`]; [`Error::Empty`] if no row is kept.
     pub fn read(&self, source: &Source, options: &ReadOptions, targets: Targets) -> Result<(Batch, Vec<Notice>)> {
         let mut reader = Reader::open(source, options)?;
         let mut encoder = Encoder::new(self, &mut reader, targets)?;
@@ -121,7 +121,7 @@ impl<'s> Encoder<'s> {
             keeps_all: targets == Targets::Optional,
             next_row: 0,
             n_without_target: 0,
-            oddities: vec![Oddities::default(); schema.inputs.len()],
+            unseen_values: vec![UnseenValues::default(); schema.inputs.len()],
         };
         reader.select(&[encoder.inputs.as_slice(), &encoder.targets].concat());
         Ok(encoder)
@@ -146,7 +146,7 @@ impl<'s> Encoder<'s> {
         if self.n_without_target > 0 {
             notices.push(Notice::RowsWithoutTarget { count: self.n_without_target });
         }
-        for (input, odd) in self.schema.inputs.iter().zip(&self.oddities) {
+        for (input, odd) in self.schema.inputs.iter().zip(&self.unseen_values) {
             let column = input.name.clone();
             if odd.n_missing > 0 {
                 let value = match input.kind {
@@ -224,7 +224,7 @@ impl<'s> Encoder<'s> {
                     let text = chunk.text(row, col);
                     match levels.binary_search_by(|level| level.as_str().cmp(&text)) {
                         Ok(level) => out[start + level] = 1.0,
-                        Err(_) => self.oddities[i].count_unknown(&text),
+                        Err(_) => self.unseen_values[i].count_unknown(&text),
                     }
                 }
             }
@@ -232,7 +232,7 @@ impl<'s> Encoder<'s> {
         if input.has_missing {
             out.push(f64::from(u8::from(is_missing)));
         } else if is_missing {
-            self.oddities[i].n_missing += 1;
+            self.unseen_values[i].n_missing += 1;
         }
         Ok(())
     }
@@ -265,7 +265,7 @@ struct Parts {
     rows: Vec<u64>,
 }
 
-impl Oddities {
+impl UnseenValues {
     fn count_unknown(&mut self, level: &str) {
         if self.n_unknown == 0 {
             self.first_unknown = excerpt(level);

@@ -129,34 +129,34 @@ impl Schema {
     }
 
     fn checked(self) -> Result<Self> {
-        let fault = |what: String| Err(Error::Schema { what });
+        let error = |what: String| Err(Error::Schema { what });
         if self.inputs.is_empty() || self.targets.is_empty() {
-            return fault("it needs an input and a target".to_owned());
+            return error("it needs an input and a target".to_owned());
         }
         let mut seen = HashSet::new();
         for name in self.inputs.iter().map(|input| &input.name).chain(&self.targets) {
             if name.is_empty() || !seen.insert(name) {
-                return fault(format!("the column name {name:?} is empty or stands twice"));
+                return error(format!("the column name {name:?} is empty or stands twice"));
             }
         }
         if self.headerless_columns.is_some_and(|n| n < seen.len()) {
-            return fault(format!("{} columns in a table of fewer", seen.len()));
+            return error(format!("{} columns in a table of fewer", seen.len()));
         }
         for Input { name, kind, .. } in &self.inputs {
             match kind {
-                Kind::Number { mean } if !mean.is_finite() => return fault(format!("the mean of {name:?} is {mean}")),
+                Kind::Number { mean } if !mean.is_finite() => return error(format!("the mean of {name:?} is {mean}")),
                 Kind::Boolean { mean } if !(0.0..=1.0).contains(mean) => {
-                    return fault(format!("the share of true in {name:?} is {mean}"));
+                    return error(format!("the share of true in {name:?} is {mean}"));
                 }
                 // Encoding searches them by halves.
                 Kind::Category { levels } if levels.is_empty() || !levels.is_sorted_by(|a, b| a < b) => {
-                    return fault(format!("the levels of {name:?} are none, or not sorted"));
+                    return error(format!("the levels of {name:?} are none, or not sorted"));
                 }
                 _ => {}
             }
         }
         match self.n_features() {
-            n if n > MAX_FEATURES => fault(format!("{n} features, more than {MAX_FEATURES}")),
+            n if n > MAX_FEATURES => error(format!("{n} features, more than {MAX_FEATURES}")),
             _ => Ok(self),
         }
     }

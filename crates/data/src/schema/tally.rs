@@ -1,4 +1,4 @@
-//! What is known of a column of training data so far, and the verdict on it.
+//! What a column of training data holds, counted row by row until its kind is decided.
 
 use super::{Kind, Roles};
 use crate::cell::{Cell, mistaken_number};

@@ -1,5 +1,6 @@
-//! GPs without hidden layers, in closed form: with known inputs and Gaussian noise nothing has to be iterated but the
-//! hyperparameters.
+//! GPs without hidden layers, in closed form.
+//!
+//! With exact inputs and Gaussian noise only the hyperparameters are found by iteration.
 //!
 //! Both kinds are ways to a [`Fitted`] network of one layer: prediction, storage and everything else are those of any
 //! network. [`exact`] has an inducing input on every row, [`sparse`] has few.
@@ -23,9 +24,9 @@ const TOLERANCE: f64 = 1e-3;
 pub struct ClosedFit {
     /// The network: one layer.
     pub fitted: Fitted,
-    /// Its log evidence, or what stands for it.
+    /// Log evidence: exact for the exact GP, the power-EP approximation for a sparse one.
     pub log_evidence: f64,
-    /// Evaluations of it that were used.
+    /// Evaluations of the log evidence that were used.
     pub evaluations: usize,
 }
 
@@ -51,7 +52,7 @@ fn maximise(
     max_evaluations: usize,
     mut log_evidence: impl FnMut(&DeepGp) -> Result<(f64, Vec<f64>)>,
 ) -> Result<(f64, usize)> {
-    // What goes wrong at the start is told; later it only shortens a step.
+    // An error at the start is returned; a later one shortens the step.
     log_evidence(gp)?;
     let mut all = Vec::new();
     gp.read_free(&mut all);

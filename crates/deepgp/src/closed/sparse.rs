@@ -1,7 +1,8 @@
-//! The sparse GP in closed form: the fixed point of power EP, which on known inputs and Gaussian noise every engine
-//! moves to.
+//! The sparse GP in closed form: the fixed point of power EP, to which every engine moves where inputs are exact and
+//! noise is Gaussian.
 //!
-//! With t_n = L⁻¹k_n, L Lᵀ = K_zz + jitter, and d_n = k(x_n, x_n) − t_nᵀt_n what the inducing inputs leave open,
+//! With t_n = L⁻¹k_n, L Lᵀ = K_zz + jitter, and the residual variance d_n = k(x_n, x_n) − t_nᵀt_n given the inducing
+//! outputs,
 //!
 //! ```text
 //! s_n = σ² + α d_n,   Λ = Σ_n t_n t_nᵀ/s_n,   η = Σ_n t_n y_n/s_n           S = (I + Λ)⁻¹,  μ = S η
@@ -32,11 +33,11 @@ use crate::network::{DeepGp, Gradient};
 use deepgp_numerics::linalg::product::{Left, Part, product};
 use deepgp_numerics::linalg::transpose::mirror;
 use deepgp_numerics::linalg::{Mat, axpy, dot};
-use deepgp_numerics::pool::{ThreadPool, each, lent};
+use deepgp_numerics::pool::{ThreadPool, by_index, for_each_index};
 use deepgp_numerics::special::LN_2PI;
 
 /// Rows of a block.
-const BLOCK: usize = 512;
+const EVIDENCE_BLOCK_ROWS: usize = 512;
 /// Most numbers of k_n and t_n that are kept from the first pass to the second: 256 MiB.
 const MOST_KEPT: usize = 1 << 25;
 
@@ -102,7 +103,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn blocks(&self) -> usize {
-        self.x.rows().div_ceil(BLOCK)
+        self.x.rows().div_ceil(EVIDENCE_BLOCK_ROWS)
     }
 
     /// Works on all blocks and adds up what they give, in order. As many are worked on at a time as there are threads,
@@ -117,17 +118,21 @@ impl Rows<'_> {
         mut add: impl FnMut(&T),
     ) {
         let rows: Vec<usize> = (0..self.x.rows()).collect();
-        let blocks: Vec<&[usize]> = rows.chunks(BLOCK).collect();
+        let blocks: Vec<&[usize]> = rows.chunks(EVIDENCE_BLOCK_ROWS).collect();
         let is_kept = projected.len() == self.blocks();
         let at_a_time = pool.as_deref().map_or(1, ThreadPool::threads);
         memory.resize_with(at_a_time, T::default);
         for (i, some) in blocks.chunks(at_a_time).enumerate() {
             let projected = &mut projected[if is_kept { i * at_a_time } else { 0 }..][..some.len()];
             let memory = &mut memory[..some.len()];
-            each(pool.as_deref_mut(), (lent(projected), lent(memory)), |block, (projected, memory)| {
-                let rows = some[block];
-                of_block(projected, memory, &self.x.select_rows(rows), &self.y.select_rows(rows));
-            });
+            for_each_index(
+                pool.as_deref_mut(),
+                (by_index(projected), by_index(memory)),
+                |block, (projected, memory)| {
+                    let rows = some[block];
+                    of_block(projected, memory, &self.x.select_rows(rows), &self.y.select_rows(rows));
+                },
+            );
             memory.iter().for_each(&mut add);
         }
     }
@@ -173,18 +178,18 @@ impl Scratch {
 struct Projected {
     k: Mat,
     t: Mat,
-    open: Vec<f64>,
+    residual_var: Vec<f64>,
     kernel: KernelScratch,
 }
 
 impl Projected {
     fn set(&mut self, layer: &Layer, inducing: &Inducing, x: &Mat) {
-        let Self { k, t, open, kernel } = self;
+        let Self { k, t, residual_var, kernel } = self;
         layer.kernel.cross_from_tables(&inducing.tables, x, k, kernel);
         product(t, false, Left::plain(k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
-        open.clear();
+        residual_var.clear();
         // Rounding must not make it negative.
-        open.extend((0..x.rows()).map(|n| (layer.kernel.diag(x.row(n)) - dot(t.row(n), t.row(n))).max(0.0)));
+        residual_var.extend((0..x.rows()).map(|n| (layer.kernel.diag(x.row(n)) - dot(t.row(n), t.row(n))).max(0.0)));
     }
 }
 
@@ -202,7 +207,7 @@ struct SecondPass {
     s_t: Mat,
     t_bar: Mat,
     k_bar: Mat,
-    open_bar: Vec<f64>,
+    residual_var_bar: Vec<f64>,
     noise_bar: Vec<f64>,
     phi: Mat,
     sums: KernelSums,
@@ -225,12 +230,12 @@ fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) ->
     }
     let of_block = |projected: &mut Projected, block: &mut FirstPass, x: &Mat, y: &Mat| {
         projected.set(layer, inducing, x);
-        let Projected { t, open, .. } = projected;
+        let Projected { t, residual_var, .. } = projected;
         let FirstPass { scaled, factors, total } = block;
         *total = 0.0;
         factors.resize_with(noise.noise_var.len(), || Factor::zeros(m));
         for (d, (&noise_var, factor)) in noise.noise_var.iter().zip(factors).enumerate() {
-            let s = |n: usize| noise_var + alpha * open[n];
+            let s = |n: usize| noise_var + alpha * residual_var[n];
             scaled.reshape(t.rows(), m);
             scaled.set_scaled_rows(t, |n| 1.0 / s(n));
             product(&mut factor.precision, false, Left::transposed(t, Part::Full), (scaled, Part::Full), Part::Upper);
@@ -239,7 +244,7 @@ fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) ->
                 let y = y[(n, d)];
                 axpy(y, scaled.row(n), &mut factor.linear);
                 *total -= 0.5 * (LN_2PI + s(n).ln() + y * y / s(n));
-                *total -= 0.5 * (1.0 - alpha) * log_excess(alpha, open[n] / noise_var);
+                *total -= 0.5 * (1.0 - alpha) * log_excess(alpha, residual_var[n] / noise_var);
             }
         }
     };
@@ -272,36 +277,36 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratc
         if !is_kept {
             projected.set(layer, inducing, x);
         }
-        let Projected { k, t, open, kernel } = projected;
-        let SecondPass { s_t, t_bar, k_bar, open_bar, noise_bar, phi, sums } = block;
+        let Projected { k, t, residual_var, kernel } = projected;
+        let SecondPass { s_t, t_bar, k_bar, residual_var_bar, noise_bar, phi, sums } = block;
         t_bar.reset(t.rows(), m);
-        open_bar.clear();
-        open_bar.resize(t.rows(), 0.0);
+        residual_var_bar.clear();
+        residual_var_bar.resize(t.rows(), 0.0);
         noise_bar.clear();
         let moments = posteriors.iter().map(|q| &q.mean).zip(&*covariances);
         for (d, (&noise_var, (mu, cov))) in noise.noise_var.iter().zip(moments).enumerate() {
             product(s_t, false, Left::plain(t, Part::Full), (cov, Part::Full), Part::Full);
             let mut bar = 0.0;
             for n in 0..t.rows() {
-                let var = noise_var + alpha * open[n];
+                let var = noise_var + alpha * residual_var[n];
                 let a = (y[(n, d)] - dot(t.row(n), mu)) / var;
                 let c = 1.0 / var - dot(s_t.row(n), t.row(n)) / (var * var);
-                open_bar[n] += 0.5 * (alpha * (a * a - c) - (1.0 - alpha) / var);
-                bar += 0.5 * (a * a - c + (1.0 - alpha) * open[n] / (var * noise_var));
+                residual_var_bar[n] += 0.5 * (alpha * (a * a - c) - (1.0 - alpha) / var);
+                bar += 0.5 * (a * a - c + (1.0 - alpha) * residual_var[n] / (var * noise_var));
                 for ((bar, mu), s_t) in t_bar.row_mut(n).iter_mut().zip(mu).zip(s_t.row(n)) {
                     *bar += a * mu - s_t / var;
                 }
             }
             noise_bar.push(bar);
         }
-        for (n, open_bar) in open_bar.iter().enumerate() {
-            axpy(-2.0 * open_bar, t.row(n), t_bar.row_mut(n));
+        for (n, residual_var_bar) in residual_var_bar.iter().enumerate() {
+            axpy(-2.0 * residual_var_bar, t.row(n), t_bar.row_mut(n));
         }
         product(k_bar, false, Left::plain(t_bar, Part::Full), (inducing.chol.l_inv(), Part::Lower), Part::Full);
         product(phi, false, Left::transposed(t_bar, Part::Full), (t, Part::Full), Part::Lower);
         *sums = no_sums();
         layer.kernel.cross_from_tables_adjoint(&inducing.tables, x, k, k_bar, sums, kernel);
-        layer.kernel.diags_adjoint(x, open_bar, &mut sums.grad_mut().params);
+        layer.kernel.diags_adjoint(x, residual_var_bar, &mut sums.grad_mut().params);
     };
     let (mut gradient, mut phi, mut sums) = (Gradient::zeros(gp), Mat::zeros(m, m), no_sums());
     rows.sum(pool.as_mut(), projected, second, of_block, |block| {
@@ -327,7 +332,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     /// More rows than a block has, so that sums over blocks are seen.
-    const ROWS: usize = BLOCK + 40;
+    const ROWS: usize = EVIDENCE_BLOCK_ROWS + 40;
 
     fn data(n: usize) -> (Mat, Mat) {
         let x = Mat::from_fn(n, 2, |i, j| (0.7 * (i * (j + 1)) as f64).sin() * 1.5);
@@ -355,17 +360,17 @@ mod tests {
         });
         let mut total = 0.0;
         for (d, noise_var) in noise.noise_var.iter().enumerate() {
-            let open = |n: usize| layer.kernel.diag(x.row(n)) - q[(n, n)];
+            let residual_var = |n: usize| layer.kernel.diag(x.row(n)) - q[(n, n)];
             let mut c = q.clone();
-            (0..x.rows()).for_each(|n| c[(n, n)] += noise_var + alpha * open(n));
+            (0..x.rows()).for_each(|n| c[(n, n)] += noise_var + alpha * residual_var(n));
             let chol = Cholesky::new(&c, "C")?;
             let (inverse, y) = (chol.inverse(), y.column(d));
             let quadratic: f64 = (0..x.rows()).map(|n| y[n] * dot(inverse.row(n), &y)).sum();
             total -= 0.5 * (quadratic + chol.log_det() + x.rows() as f64 * (2.0 * std::f64::consts::PI).ln());
             for n in 0..x.rows() {
                 total -= match alpha {
-                    0.0 => 0.5 * open(n) / noise_var,
-                    _ => 0.5 * (1.0 - alpha) / alpha * (1.0 + alpha * open(n) / noise_var).ln(),
+                    0.0 => 0.5 * residual_var(n) / noise_var,
+                    _ => 0.5 * (1.0 - alpha) / alpha * (1.0 + alpha * residual_var(n) / noise_var).ln(),
                 };
             }
         }

@@ -4,7 +4,7 @@ use deepgp_numerics::Mat;
 use std::ops::Range;
 
 /// N(mean, diag var) of each of N points in D dimensions: inputs of a layer, its outputs, or the adjoints of both.
-/// Variances of 0 are inputs that are known exactly.
+/// An input with variance 0 is exact.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DiagGaussian {
     /// N × D.

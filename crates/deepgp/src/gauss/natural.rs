@@ -3,7 +3,7 @@
 //! The prior is N(0, I). A factor (Λ, η) stands for all N data factors together, so that for any share `s` of it
 //!
 //! ```text
-//! P = I + s Λ,   S = P⁻¹,   μ = S s η,   φ = ½ log|S| + ½ μᵀ S⁻¹ μ          (log partition; 0 for the prior)
+//! Q = I + s Λ,   S = Q⁻¹,   μ = S s η,   φ = ½ log|S| + ½ μᵀ S⁻¹ μ          (log partition; 0 for the prior)
 //! ```
 //! The posterior is s = 1, the cavity of SEP is s = 1 − α/N: the same function.
 
@@ -25,12 +25,12 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// The factor that says nothing.
+    /// The uninformative factor: natural parameters of zero.
     pub fn zeros(m: usize) -> Self {
         Self { precision: Mat::zeros(m, m), linear: vec![0.0; m] }
     }
 
-    /// Says nothing from here on, keeping its memory.
+    /// Becomes the uninformative factor, keeping its memory.
     pub fn clear(&mut self) {
         self.precision.fill_zero();
         self.linear.fill(0.0);
@@ -62,7 +62,7 @@ impl Factor {
         let PivotScratch { u, inv_diag, half } = root;
         half.clone_from(&self.linear);
         cholesky_solving(&self.precision, 1.0, 1.0, least_pivot, u, inv_diag, Some(half)).map_err(failed)?;
-        // φ = −½ log|P| + ½ |C⁻¹η|², P = C Cᵀ = UᵀU
+        // φ = −½ log|Q| + ½ |C⁻¹η|², Q = C Cᵀ = UᵀU
         Ok(0.5 * dot(half, half) + sum_of_logs(inv_diag))
     }
 
@@ -92,7 +92,7 @@ pub struct PivotScratch {
 pub struct FullGaussian {
     /// μ, M numbers.
     pub mean: Vec<f64>,
-    /// P = S⁻¹ = C Cᵀ, factored.
+    /// Q = S⁻¹ = C Cᵀ, factored.
     pub precision: Cholesky,
     /// C⁻¹ s η, so that μ = C⁻ᵀ of it.
     pub half_mean: Vec<f64>,
@@ -100,7 +100,7 @@ pub struct FullGaussian {
     pub log_partition: f64,
 }
 
-/// ∂F/∂μ, ∂F/∂S (symmetric) and ∂F/∂φ.
+/// ∂ℒ/∂μ, ∂ℒ/∂S (symmetric) and ∂ℒ/∂φ.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FullGaussianBar {
     /// With respect to the mean.
@@ -124,7 +124,7 @@ impl FullGaussian {
         self.complete()
     }
 
-    /// The same for a caller that needs no S: P is factored, but not inverted.
+    /// [`FullGaussian::refill`] for a caller that needs no S: Q is factored, but not inverted.
     ///
     /// # Errors
     /// As [`Factor::moments`].
@@ -136,7 +136,7 @@ impl FullGaussian {
         self.complete()
     }
 
-    /// P = I + s Λ = C Cᵀ and w = C⁻¹ s η:   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw.
+    /// Q = I + s Λ = C Cᵀ and w = C⁻¹ s η:   μ = C⁻ᵀ w,   μᵀS⁻¹μ = wᵀw.
     fn factor(&mut self, factor: &Factor, share: f64) -> Result<()> {
         self.half_mean.clear();
         self.half_mean.extend(factor.linear.iter().map(|eta| share * eta));
@@ -162,7 +162,7 @@ impl FullGaussian {
     /// Adjoint of [`Factor::moments`]: from moments to the factor's (Λ, η).
     ///
     /// ```text
-    /// P̄ = −S S̄ S − ½ (S μ̄ μᵀ + μ μ̄ᵀ S) − ½ φ̄ (S + μ μᵀ),    Λ̄ = s P̄
+    /// Q̄ = −S S̄ S − ½ (S μ̄ μᵀ + μ μ̄ᵀ S) − ½ φ̄ (S + μ μᵀ),    Λ̄ = s Q̄
     /// η̄ = s (S μ̄ + φ̄ μ)
     /// ```
     pub fn adjoint(&self, share: f64, bar: &FullGaussianBar) -> Factor {

@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 const LEAST_PIVOT: f64 = 0.1;
 /// How often a step is halved before it is given up.
 const MAX_HALVINGS: usize = 6;
-/// Steps that the course of the energy is watched before a jump can be told.
-const WARM_UP: usize = 50;
+/// Steps observed before a jump can be detected.
+const WARM_UP_STEPS: usize = 50;
 /// A jump is a rise by this many standard deviations above the recent mean.
-const JUMP: f64 = 8.0;
+const JUMP_SDS: f64 = 8.0;
 /// Least standard deviation of the energy, relative to its size.
-const REST: f64 = 1e-9;
+const LEAST_RELATIVE_SD: f64 = 1e-9;
 /// Weight of the newest energy in the recent mean and variance.
-const MEMORY: f64 = 0.05;
-/// Growth of a shrunken damping with each quiet step.
+const NEWEST_WEIGHT: f64 = 0.05;
+/// Growth of a reduced damping with each step without a jump.
 const RECOVERY: f64 = 1.02;
 /// The damping is never shrunk below this share of what was asked for.
 const LEAST_SCALE: f64 = 1.0 / 64.0;
 
-/// A damping that looks at what happens: it halves when the energy jumps and recovers slowly.
+/// A damping that adapts: it halves when the energy jumps and recovers slowly.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Damping {
     base: f64,
@@ -50,14 +50,14 @@ impl Damping {
 
     /// Checks a damping that came from a file against the one asked for.
     pub(super) fn check(&self, base: f64) -> crate::Result<()> {
-        let fault = |name, value, requirement| {
+        let error = |name, value, requirement| {
             Err(crate::Error::Parameter { name, layer: None, entry: None, value, requirement })
         };
         if self.base != base {
-            return fault("damping of the state", self.base, "it must be that of the settings");
+            return error("damping of the state", self.base, "it must be that of the settings");
         }
         if !(LEAST_SCALE..=1.0).contains(&self.scale) {
-            return fault("scale of the damping", self.scale, "it must lie between 1/64 and 1");
+            return error("scale of the damping", self.scale, "it must lie between 1/64 and 1");
         }
         Ok(())
     }
@@ -71,15 +71,15 @@ impl Damping {
         // Differences and squares of huge energies must not overflow: what is not finite here would stay so for ever.
         let deviation = (energy - expected).clamp(-f64::MAX, f64::MAX);
         // An energy that has come to rest has no spread: what rounding adds is no jump.
-        let limit = JUMP * self.variance.sqrt().max(REST * (1.0 + expected.abs()));
-        let jumped = self.seen >= WARM_UP && deviation > limit;
+        let limit = JUMP_SDS * self.variance.sqrt().max(LEAST_RELATIVE_SD * (1.0 + expected.abs()));
+        let jumped = self.seen >= WARM_UP_STEPS && deviation > limit;
         if self.seen == 0 {
             self.mean = energy;
         } else {
             // One outlier must not widen the band it is compared with.
             let bounded = if jumped { limit } else { deviation };
-            self.mean += MEMORY * bounded;
-            self.variance += MEMORY * ((bounded * bounded).min(f64::MAX) - self.variance);
+            self.mean += NEWEST_WEIGHT * bounded;
+            self.variance += NEWEST_WEIGHT * ((bounded * bounded).min(f64::MAX) - self.variance);
         }
         self.seen = self.seen.saturating_add(1);
         if jumped {
@@ -96,13 +96,14 @@ impl Damping {
     }
 }
 
-/// The furthest of `step`, `step`/2, … at which the candidate is finite and keeps I + Λ definite, in `scratch.factor`.
+/// Finds the longest of `step`, `step`/2, … at which the candidate, then in `scratch.factor`, is finite and keeps I + Λ
+/// definite.
 ///
 /// `candidate` writes the factor for a step, a combination of one that is definite with another. Pivots are concave
 /// functions of Λ, so steps that will do reach from 0 to some length: whichever is tried first, the furthest is the
 /// same. The search begins beside `halvings`, those of the last time, and leaves its own there. `false` (with the event
 /// that says so) if no step is short enough.
-pub(super) fn damped(
+pub(super) fn shorten_until_definite(
     at: (usize, usize),
     step: f64,
     mut candidate: impl FnMut(f64, &mut Factor),
@@ -113,11 +114,11 @@ pub(super) fn damped(
     let (layer, output) = at;
     let halved = |times: usize| step * 0.5_f64.powi(times as i32);
     let mut tried = halvings.saturating_sub(1);
-    if admitted(halved(tried), &mut candidate, scratch) {
+    if try_candidate(halved(tried), &mut candidate, scratch) {
         while tried > 0 {
             let last = scratch.log_partition;
             std::mem::swap(&mut scratch.factor, &mut scratch.shorter);
-            if !admitted(halved(tried - 1), &mut candidate, scratch) {
+            if !try_candidate(halved(tried - 1), &mut candidate, scratch) {
                 std::mem::swap(&mut scratch.factor, &mut scratch.shorter);
                 scratch.log_partition = last;
                 break;
@@ -126,7 +127,7 @@ pub(super) fn damped(
         }
     } else {
         tried += 1;
-        while tried <= MAX_HALVINGS && !admitted(halved(tried), &mut candidate, scratch) {
+        while tried <= MAX_HALVINGS && !try_candidate(halved(tried), &mut candidate, scratch) {
             tried += 1;
         }
     }
@@ -139,8 +140,12 @@ pub(super) fn damped(
     tried <= MAX_HALVINGS
 }
 
-/// Whether the candidate for a step is finite and keeps I + Λ definite; it is then in `scratch.factor`.
-pub(super) fn admitted(step: f64, mut candidate: impl FnMut(f64, &mut Factor), scratch: &mut DampingScratch) -> bool {
+/// Writes the candidate for a step into `scratch.factor`, and returns whether it is finite and keeps I + Λ definite.
+pub(super) fn try_candidate(
+    step: f64,
+    mut candidate: impl FnMut(f64, &mut Factor),
+    scratch: &mut DampingScratch,
+) -> bool {
     candidate(step, &mut scratch.factor);
     match scratch.factor.log_partition(LEAST_PIVOT, &mut scratch.root) {
         // Candidates are symmetric to the last bit. An entry of the upper triangle of Λ, which is what is factored, or
@@ -153,7 +158,7 @@ pub(super) fn admitted(step: f64, mut candidate: impl FnMut(f64, &mut Factor), s
     }
 }
 
-/// Working memory of [`damped`].
+/// Working memory of [`shorten_until_definite`].
 #[derive(Debug, Clone)]
 pub(super) struct DampingScratch {
     /// The candidate, and one for a shorter step.
@@ -193,7 +198,7 @@ mod tests {
             let search = |mut halvings: usize| {
                 let (mut scratch, mut events) = (DampingScratch::default(), Vec::new());
                 let candidate = |rho: f64, out: &mut Factor| out.combine(1.0 - rho, &factor, rho, &site);
-                let found = damped((0, 0), 0.5, candidate, &mut scratch, &mut halvings, &mut events);
+                let found = shorten_until_definite((0, 0), 0.5, candidate, &mut scratch, &mut halvings, &mut events);
                 (halvings, found.then_some((scratch.factor, scratch.log_partition)), events)
             };
             let plain = search(0);

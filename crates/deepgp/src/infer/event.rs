@@ -27,7 +27,7 @@ pub enum Event {
         /// The step that was taken.
         damping: f64,
     },
-    /// No step was short enough: the sites were not taken in, and a factor of SEP was drawn towards the prior.
+    /// No step was short enough: the sites were not included, and a factor of SEP was drawn towards the prior.
     SiteRejected {
         /// The layer.
         layer: usize,
@@ -64,8 +64,9 @@ pub enum Event {
         /// Why, in words.
         cause: String,
     },
-    /// The run had ended far above its lowest mean energy: network and factors are those of that place.
-    WentBack {
+    /// The run had ended far above its lowest mean energy: network and factors of that step were restored.
+    #[serde(rename = "went_back")]
+    RestoredLowestEnergy {
         /// The step they are from.
         step: usize,
         /// The mean energy that the run had ended with.

@@ -75,7 +75,7 @@ pub struct InferenceSettings {
 }
 
 impl InferenceSettings {
-    /// Plain settings for an engine: α = 0.7, and a damping that suits how often the engine updates a factor.
+    /// Default settings of an engine: α = 0.7, and a damping that suits how often the engine updates a factor.
     pub fn of(engine: Engine) -> Self {
         let damping = match engine {
             // Every batch moves the one tied factor, and large steps diverge (docs/DESIGN.md).
@@ -97,7 +97,7 @@ impl Default for InferenceSettings {
 /// The least power: the energy divides differences of log partitions by α.
 pub(crate) const LEAST_ALPHA: f64 = 1e-6;
 
-/// What one step saw.
+/// Energy, gradient and events of one step.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Estimate of the energy at the state before the step; −energy approximates the log evidence.

@@ -6,7 +6,7 @@
 //! ```
 //! ADF's log evidence is Σ log Z_n along the way, so its energy is −N/(αB) Σ log Z_n.
 
-use super::damping::{DampingScratch, damped};
+use super::damping::{DampingScratch, shorten_until_definite};
 use super::{Batch, Engine, Event, Inference, State, Step, StepWorkspace, energy, floor_events, site};
 use crate::error::Result;
 use crate::gauss::{Factor, FullGaussian};
@@ -58,7 +58,7 @@ pub(super) fn step(
                 }
             }
         }
-        // `damped` lets only definite factors in.
+        // `shorten_until_definite` lets only definite factors in.
         phi = state.log_partition(&mut ws.root).unwrap_or(f64::NAN);
     }
     floor_events(&ws.sums, &mut events);
@@ -140,7 +140,7 @@ impl State {
                 out.add_scaled(-rho, own);
             }
         };
-        if !damped((l, d), rho, candidate, scratch, &mut 0, events) {
+        if !shorten_until_definite((l, d), rho, candidate, scratch, &mut 0, events) {
             return;
         }
         if own.is_some() {

@@ -76,7 +76,7 @@ impl Root {
         out
     }
 
-    /// Adjoint: from the symmetric ∂F/∂Λ to the free numbers, appended to `free_bar`.
+    /// Adjoint: from the symmetric ∂ℒ/∂Λ to the free numbers, appended to `free_bar`.
     pub fn adjoint(&self, precision_bar: &Mat, free_bar: &mut Vec<f64>) {
         let r = self.matrix();
         let mut r_bar = Mat::default();

@@ -5,7 +5,7 @@
 //! ```
 //! Reference: Bui et al. (2015), section 3, with (Λ_n, η_n) from [`super::site`].
 
-use super::damping::{admitted, damped};
+use super::damping::{shorten_until_definite, try_candidate};
 use super::workspace::{CavityOf, Passes};
 use super::{Batch, Event, Inference, InferenceSettings, Site, State, Step, StepWorkspace, energy, floor_events, site};
 use crate::error::Result;
@@ -68,7 +68,9 @@ fn commit(state: &mut State, whole: f64, ws: &mut StepWorkspace, events: &mut Ve
             // parameters move on: it is drawn towards the prior, (Λ, η) ← (1 − ρ) (Λ, η), until sites fit again.
             let forget = |_: f64, out: &mut Factor| out.combine(1.0 - rho, factor, 0.0, site);
             let (scratch, halvings) = (&mut ws.damping, &mut ws.halvings[l][d]);
-            if damped((l, d), rho, candidate, scratch, halvings, events) || admitted(rho, forget, scratch) {
+            if shorten_until_definite((l, d), rho, candidate, scratch, halvings, events)
+                || try_candidate(rho, forget, scratch)
+            {
                 state.swap_factor((l, d), &mut scratch.factor, scratch.log_partition);
             }
         }

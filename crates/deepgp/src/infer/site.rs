@@ -20,7 +20,7 @@ use deepgp_numerics::linalg::{Cholesky, Mat, Op, axpy, dot, mul, mul_lower_trans
 pub fn first_order(back: &mut ProjectionBack, d: usize, site: &mut Factor) {
     std::mem::swap(&mut site.precision, &mut back.curvature[d]);
     site.linear.clear();
-    site.linear.extend_from_slice(back.pull.row(d));
+    site.linear.extend_from_slice(back.p_mu.row(d));
     axpy(1.0, &back.bars[d].mean, &mut site.linear);
 }
 

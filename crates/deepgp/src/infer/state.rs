@@ -16,9 +16,9 @@ const FIRST_PRECISION: f64 = 1e-3;
 pub struct State {
     /// (Λ, η) for all data together.
     factors: Vec<Vec<Factor>>,
-    /// φ of prior × each of them, where it is known.
+    /// φ of prior × each of them, where it has been computed.
     #[serde(skip)]
-    log_partitions: Remembered,
+    log_partitions: LogPartitionCache,
     /// EP only: the factors of each point, `[point][layer][output]`; they sum to `factors`.
     pub(super) points: Vec<Vec<Vec<Factor>>>,
     /// Joint energy only: Λ = RᵀR.
@@ -55,7 +55,7 @@ impl State {
             Engine::Sep(_) | Engine::Adf => {}
         }
         let damping = Damping::new(settings.damping);
-        Ok(Self { factors, log_partitions: Remembered::default(), points, roots, damping })
+        Ok(Self { factors, log_partitions: LogPartitionCache::default(), points, roots, damping })
     }
 
     /// (Λ, η) for all data together, `[layer][output]`.
@@ -65,7 +65,7 @@ impl State {
 
     /// Puts other factors in the place of all of them.
     pub(crate) fn set_factors(&mut self, factors: Vec<Vec<Factor>>) {
-        (self.factors, self.log_partitions) = (factors, Remembered::default());
+        (self.factors, self.log_partitions) = (factors, LogPartitionCache::default());
     }
 
     /// Puts a factor whose φ is known in its place, and what was there into `factor`.
@@ -148,7 +148,7 @@ impl State {
             roots.push(own_roots);
         }
         let damping = Damping::new(inference.settings().damping);
-        Ok(Self { factors, log_partitions: Remembered::default(), points: Vec::new(), roots, damping })
+        Ok(Self { factors, log_partitions: LogPartitionCache::default(), points: Vec::new(), roots, damping })
     }
 
     /// Checks that this is a state of the given engine for as many data.
@@ -188,7 +188,7 @@ impl State {
     /// Sets those coordinates.
     pub fn write_free(&mut self, mut free: &[f64]) {
         if !self.roots.is_empty() {
-            self.log_partitions = Remembered::default();
+            self.log_partitions = LogPartitionCache::default();
         }
         for (roots, factors) in self.roots.iter_mut().zip(&mut self.factors) {
             for (root, factor) in roots.iter_mut().zip(factors) {
@@ -203,19 +203,18 @@ impl State {
     }
 }
 
-/// Numbers that follow from factors, `[layer][output]`, as far as somebody has computed them. They tell no state from
-/// another.
+/// Cached φ of prior × factor, `[layer][output]`, where it has been computed; ignored when states are compared.
 #[derive(Debug, Clone, Default)]
-struct Remembered(Vec<Vec<Option<f64>>>);
+struct LogPartitionCache(Vec<Vec<Option<f64>>>);
 
-impl PartialEq for Remembered {
+impl PartialEq for LogPartitionCache {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Remembered {
-    /// That of one of the factors.
+impl LogPartitionCache {
+    /// The entry of one factor.
     fn of(&mut self, factors: &[Vec<Factor>], (l, d): (usize, usize)) -> &mut Option<f64> {
         if self.0.is_empty() {
             self.0.extend(factors.iter().map(|layer| vec![None; layer.len()]));

@@ -1,4 +1,6 @@
-//! The working memory of steps, and what a step computes in it before any engine acts.
+//! The working memory of steps.
+//!
+//! What every engine needs before it acts is computed here, too.
 
 use super::damping::DampingScratch;
 use super::{Batch, Event, Step};
@@ -9,11 +11,11 @@ use crate::layer::{Inducing, InducingScratch, Inputs, Layer, Projection, Project
 use crate::network::{DeepGp, Gradient};
 use crate::pass::{Cores, Evaluate, Pass, Stack, Sums};
 use deepgp_numerics::linalg::{Jitter, Mat};
-use deepgp_numerics::pool::{each, lent, try_each};
+use deepgp_numerics::pool::{by_index, for_each_index, try_for_each_index};
 
-/// For up to this many times as many points as inducing inputs it is cheaper to solve with a factor than to make its
-/// inverse and multiply.
-const FEW: usize = 2;
+/// With at most this many points per inducing input, solving with a factor costs less than inverting it and
+/// multiplying.
+const SOLVE_UP_TO_POINTS_PER_INDUCING: usize = 2;
 
 /// What the cavities of a pass are made of: prior × factorˢ.
 #[derive(Clone, Copy)]
@@ -158,9 +160,11 @@ impl StepWorkspace {
         let Self { inputs: first, context, cavity, is_factored, projections, evaluator, .. } = self;
         let (CavityOf { factors, share }, Passes { n_points, for_sites }) = (cavity_of, passes);
         let (n_points, for_sites, first) = (n_points, for_sites, *first);
-        *is_factored = for_sites && first == Inputs::Exact && n_points <= FEW * model.layers()[0].n_inducing();
-        let memory = ((lent(context.sized(model)), lent(cavity)), lent(projections));
-        try_each(evaluator.pool(n_points), memory, |l, ((inducing, cavity), projection)| {
+        *is_factored = for_sites
+            && first == Inputs::Exact
+            && n_points <= SOLVE_UP_TO_POINTS_PER_INDUCING * model.layers()[0].n_inducing();
+        let memory = ((by_index(context.sized(model)), by_index(cavity)), by_index(projections));
+        try_for_each_index(evaluator.pool(n_points), memory, |l, ((inducing, cavity), projection)| {
             let inputs = Inputs::of_layer(l, first);
             inducing.refill(&model.layers()[l], inputs, jitter).map_err(|e| e.in_layer(l))?;
             let is_factored = if inputs == Inputs::Exact { *is_factored } else { for_sites };
@@ -181,15 +185,18 @@ impl StepWorkspace {
     /// projections must have been made for them.
     ///
     /// # Errors
-    /// Those of the evaluator.
+    /// The errors of the evaluator.
     pub(super) fn visit_batch(&mut self, model: &DeepGp, alpha: f64, wanted: Wanted, batch: Batch<'_>) -> Result<()> {
         let Self { inputs, context, cavity, is_factored, projections, backs, evaluator, sums, .. } = self;
         let (factored, inputs) = (is_factored.then_some(&cavity[0][..]), *inputs);
         let stack = Stack { network: model, inducing: &context.inducing, projections, factored, inputs };
         evaluator.evaluate(&Pass { stack, alpha, wanted }, batch, sums)?;
         let Self { inducing_scratch, gradient, .. } = self;
-        let memory = ((lent(&mut sums.layers), lent(backs)), (lent(inducing_scratch), lent(&mut gradient.layers)));
-        each(evaluator.pool(batch.n_batch), memory, |l, ((sums, back), (scratch, grad))| {
+        let memory = (
+            (by_index(&mut sums.layers), by_index(backs)),
+            (by_index(inducing_scratch), by_index(&mut gradient.layers)),
+        );
+        for_each_index(evaluator.pool(batch.n_batch), memory, |l, ((sums, back), (scratch, grad))| {
             let (inducing, q) = (&context.inducing[l], (wanted == Wanted::Sites).then_some(&cavity[l][..]));
             projections[l].adjoint_solving(q, inducing, sums, back);
             grad.clear();
@@ -202,7 +209,7 @@ impl StepWorkspace {
     /// the derivatives in the cavities' moments stand in `backs`. Returns log Z.
     ///
     /// # Errors
-    /// Those of the evaluator.
+    /// The errors of the evaluator.
     pub(super) fn visit_point(&mut self, model: &DeepGp, alpha: f64, batch: Batch<'_>, row: usize) -> Result<f64> {
         let Self { inputs, context, projections, backs, evaluator, sums, own, phi, .. } = self;
         let stack = Stack { network: model, inducing: &context.inducing, projections, factored: None, inputs: *inputs };

@@ -2,7 +2,7 @@
 //!
 //! | | first layer | layers above, zero mean | layers above, linear mean |
 //! |---|---|---|---|
-//! | inducing inputs | k-means centres | spread over [−1, 1] in every dimension | the centres, pushed through the means below |
+//! | inducing inputs | k-means centres | spread over [−1, 1] in every dimension | the centres, after the means below |
 //! | lengthscales | median distance | long (e) | √D |
 //!
 //! Signal variances start at 1 (¼ in hidden layers with a linear mean, which only correct it), noise variances at 0.01.
@@ -67,7 +67,7 @@ pub enum KernelChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MeanChoice {
-    /// None (the paper's setting).
+    /// Zero mean (the paper's setting).
     #[default]
     Zero,
     /// Linear: the identity where widths agree, principal directions where they shrink, the identity padded with
@@ -103,7 +103,7 @@ impl Default for Architecture {
     }
 }
 
-/// A network of the given shape for standardised inputs `x` (N × D), with what there is to say about it.
+/// A network of the given shape for standardised inputs `x` (N × D), and the events of its construction.
 ///
 /// # Errors
 /// [`Error::Parameter`] for a width, number of components or number of inducing inputs of 0;

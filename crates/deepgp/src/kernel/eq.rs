@@ -237,7 +237,7 @@ impl Law for Eq {
         let (GaussianInput { mean, var }, numbers) = (input, &mut scratch.point);
         let PsiGrad { input: InputBar { mean: mean_bar, var: var_bar }, kernel: grad } = grad;
 
-        // Ψ₂. F = ∂F/∂log Ψ₂ spread over both triangles; r = F 1, u_q = r∘d_q + F d_q, t_q = r∘d_q − F d_q (see
+        // Ψ₂. F = ∂ℒ/∂log Ψ₂, spread over both triangles; r = F 1, u_q = r∘d_q + F d_q, t_q = r∘d_q − F d_q (see
         // `eq/fused/mod.rs`). Scratch: d as D rows of M, then r, then D rows of F d.
         numbers.resize((2 * dim + 1) * m, 0.0);
         let (d, rest) = numbers.split_at_mut(dim * m);
@@ -339,7 +339,7 @@ impl Eq {
         }
     }
 
-    /// Adjoint of [`Eq::psi1`]. With ω = ∂F/∂log ψ₁ (through ψ₁ and through ξ = ψ₁ d v/c) and δ = ξ̄ ψ₁:
+    /// Adjoint of [`Eq::psi1`]. With ω = ∂ℒ/∂log ψ₁ (through ψ₁ and through ξ = ψ₁ d v/c) and δ = ξ̄ ψ₁:
     ///
     /// ```text
     /// m̄ = Σ ω d/c − δ v/c       v̄ = ½ (Σ ω d²/c² − Σ ω/c) + Σ δ d ℓ²/c²       z̄ = −ω d/c + δ v/c

@@ -35,11 +35,11 @@ use deepgp_numerics::linalg::Mat;
 /// The places of a term's numbers among the parameters of its law; D numbers each for the last two.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places {
-    /// Of w.
+    /// Place of w.
     pub weight: usize,
-    /// Of ℓ.
+    /// Place of the first ℓ.
     pub lengthscale: usize,
-    /// Of ω; `None` for a term that does not oscillate.
+    /// Place of the first ω; `None` for a term that does not oscillate.
     pub frequency: Option<usize>,
 }
 
@@ -131,7 +131,7 @@ impl Term {
         (size * phase.cos(), size * phase.sin())
     }
 
-    /// Adds ∂F/∂A and ∂F/∂ω in dimension `q` to the law's parameters.
+    /// Adds ∂ℒ/∂A and ∂ℒ/∂ω in dimension `q` to the law's parameters.
     fn add_gradient(&self, q: usize, precision_bar: f64, frequency_bar: f64, params: &mut [f64]) {
         // ∂A/∂ℓ = −2/ℓ³
         params[self.places.lengthscale + q] -= 2.0 * precision_bar * self.precision[q] / self.lengthscale[q];
@@ -208,7 +208,7 @@ impl GaussianCosines {
                 let (cos, sin) = term.wave(scale, z.row(i), mean, var);
                 let xi_bar = |q: usize| xi_bar.map_or(0.0, |x| x[q * m + i]);
 
-                // ∂F/∂(w e^L cos P) and ∂F/∂(w e^L sin P), and with them ∂F/∂L and ∂F/∂P
+                // ∂ℒ/∂(w e^L cos P) and ∂ℒ/∂(w e^L sin P), and with them ∂ℒ/∂L and ∂ℒ/∂P
                 let (mut cos_bar, mut sin_bar) = (psi1_bar[i], 0.0);
                 for (q, a) in term.precision.iter().enumerate() {
                     let weight = xi_bar(q) * var[q] / (1.0 + var[q] * a);
@@ -347,11 +347,11 @@ fn wave_of_pair(pair: &[PairDimension], constants: &PairConstants, mean: &[f64],
 /// Sums over z_i and z_j for one ordered pair of terms.
 #[derive(Default)]
 struct PairSums {
-    /// ∂F/∂L, which is also w_a ∂F/∂w_a.
+    /// ∂ℒ/∂L, which is also w_a ∂ℒ/∂w_a.
     size_bar: f64,
-    /// ∂F/∂C.
+    /// ∂ℒ/∂C.
     even_bar: f64,
-    /// ∂F/∂S.
+    /// ∂ℒ/∂S.
     odd_bar: f64,
 }
 

@@ -1,5 +1,6 @@
-//! The expectations of a group of points multiplied by a layer's weights, for any kernel: fused where the law can,
-//! otherwise one point after another.
+//! The expectations of a group of points multiplied by a layer's weights, for any kernel.
+//!
+//! They are fused where the law can do so, and otherwise taken point by point.
 
 use super::eq::fused::FusedEq;
 use super::products::{GroupBar, GroupGrad, GroupInput, GroupShape, Products, Weights};
@@ -14,12 +15,12 @@ pub enum Group {
     /// The exponentiated quadratic law.
     Eq(Box<FusedEq>),
     /// Any law.
-    OneByOne(Box<OneByOne>),
+    PointByPoint(Box<PointByPoint>),
 }
 
 /// The expectations point by point, as [`Law`] gives them.
 #[derive(Debug, Clone)]
-pub struct OneByOne {
+pub struct PointByPoint {
     psi: Vec<Psi>,
     bar: Psi,
     /// B_d as packed weights, a row per output.
@@ -38,7 +39,7 @@ impl Group {
             Kernel::Linear(_) | Kernel::SpectralMixture(_) | Kernel::Matern(_) | Kernel::Sum(_) => {
                 let (m, d_out) = (shape.n_inducing, shape.dim_out);
                 let psi = Psi::zeros(m, shape.dim_in, shape.want_xi);
-                Group::OneByOne(Box::new(OneByOne {
+                Group::PointByPoint(Box::new(PointByPoint {
                     psi: vec![psi.clone(); shape.capacity],
                     bar: psi,
                     b: Mat::zeros(d_out, tri::packed_len(m)),
@@ -58,7 +59,7 @@ impl Group {
     /// ψ₀ of the first points, as many as `out` has numbers.
     pub fn psi0(&self, kernel: &Kernel, out: &mut [f64]) {
         match self {
-            Group::OneByOne(points) => out.iter_mut().zip(&points.psi).for_each(|(out, psi)| *out = psi.psi0),
+            Group::PointByPoint(points) => out.iter_mut().zip(&points.psi).for_each(|(out, psi)| *out = psi.psi0),
             // A stationary law: k(x, x) is the signal variance wherever x is.
             Group::Eq(_) => out.fill(kernel.diag(&[])),
         }
@@ -77,12 +78,12 @@ impl Group {
             (Group::Eq(fused), Kernel::Eq(law), KernelTables::Eq(tables)) => {
                 fused.forward(law, tables, weights, input, out);
             }
-            (Group::OneByOne(points), kernel, tables) => points.forward(kernel, tables, weights, input, out),
+            (Group::PointByPoint(points), kernel, tables) => points.forward(kernel, tables, weights, input, out),
             (Group::Eq(_), ..) => unreachable!("the form and the tables were made for the kernel"),
         }
     }
 
-    /// The adjoint of [`Group::forward`]; ∂F/∂B comes with [`Group::end_block`].
+    /// The adjoint of [`Group::forward`]; ∂ℒ/∂B comes with [`Group::end_block`].
     pub fn backward(
         &mut self,
         kernel: &Kernel,
@@ -98,16 +99,16 @@ impl Group {
                 let KernelSums::Eq(sums) = sums else { unreachable!("the sums were made for the kernel") };
                 fused.backward(law, weights, bar, &mut GroupGrad { mean, var, sums, a, first_row });
             }
-            (Group::OneByOne(points), kernel) => points.backward(kernel, tables, weights.a, input, bar, grad),
+            (Group::PointByPoint(points), kernel) => points.backward(kernel, tables, weights.a, input, bar, grad),
             (Group::Eq(_), _) => unreachable!("the form was made for the kernel"),
         }
     }
 
-    /// Puts the ∂F/∂B of all points since the last call into the lower triangles of `c`, or adds them to these.
+    /// Puts the ∂ℒ/∂B of all points since the last call into the lower triangles of `c`, or adds them to these.
     pub fn end_block(&mut self, c: &mut [Mat], add: bool) {
         match self {
             Group::Eq(fused) => fused.end_block(c, add),
-            Group::OneByOne(points) => {
+            Group::PointByPoint(points) => {
                 for (c, own) in c.iter_mut().zip(&mut points.c) {
                     if add {
                         c.add_scaled(1.0, own)
@@ -121,7 +122,7 @@ impl Group {
     }
 }
 
-impl OneByOne {
+impl PointByPoint {
     fn forward(
         &mut self,
         kernel: &Kernel,
@@ -166,7 +167,7 @@ impl OneByOne {
                 axpy(mean_bar, a, &mut bar.psi1);
                 axpy(b_bar, b, &mut bar.psi2);
                 tri::add_lower(b_bar, &psi.psi2, &mut c[d]);
-                // ∂F/∂A = ψ̄ψ₁ + 2 b Ψ₂A + Σ_q ξ̄ξ_q
+                // ∂ℒ/∂A = ψ̄ψ₁ + 2 b Ψ₂A + Σ_q ξ̄ξ_q
                 let a_bar = grad.a[d].row_mut(grad.first_row + g);
                 tri::packed_mul(&psi.psi2, a, psi2_a);
                 a_bar.iter_mut().zip(&*psi2_a).for_each(|(out, psi2_a)| *out = 2.0 * b_bar * psi2_a);

@@ -23,7 +23,7 @@ pub trait PointSums {
     /// The gradient contributions that are complete.
     fn grad(&self) -> &KernelGrad;
 
-    /// The same, to be added to.
+    /// The gradient so far, mutable.
     fn grad_mut(&mut self) -> &mut KernelGrad;
 
     /// Sets everything to zero, keeping the allocations.

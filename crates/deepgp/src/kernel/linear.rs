@@ -169,11 +169,11 @@ pub(super) fn add_psi(variance: &[f64], z: &Mat, input: GaussianInput<'_>, psi: 
 
 /// What [`add_psi_adjoint`] adds to.
 pub(super) struct LinearGrad<'a, 'b> {
-    /// ∂F/∂m and ∂F/∂v.
+    /// ∂ℒ/∂m and ∂ℒ/∂v.
     pub input: &'a mut InputBar<'b>,
-    /// ∂F/∂Z, M × D.
+    /// ∂ℒ/∂Z, M × D.
     pub z: &'a mut Mat,
-    /// ∂F/∂a, D numbers.
+    /// ∂ℒ/∂a, D numbers.
     pub variance: &'a mut [f64],
 }
 
@@ -190,7 +190,7 @@ pub(super) fn add_psi_adjoint(
     let LinearGrad { input, z: z_bar, variance: variance_bar } = out;
     let (column, product) = scratch[..2 * m].split_at_mut(m);
 
-    // ψ₁ and the part ψ₁ψ₁ᵀ of Ψ₂: `product` becomes ∂F/∂ψ₁ = ψ̄₁ + W ψ₁
+    // ψ₁ and the part ψ₁ψ₁ᵀ of Ψ₂: `product` becomes ∂ℒ/∂ψ₁ = ψ̄₁ + W ψ₁
     for i in 0..m {
         column[i] = variance.iter().enumerate().map(|(q, a)| a * mean[q] * z[(i, q)]).sum();
     }

@@ -134,12 +134,12 @@ impl Law for Matern {
         let (dim, m) = (self.dim_in(), z.rows());
         let columns = self.scaled_columns(z);
         let mut z_bar = Mat::zeros(dim, m);
-        let [mut value, mut pull, mut decay] = [(); 3].map(|()| vec![0.0; m]);
+        let [mut value, mut weight, mut decay] = [(); 3].map(|()| vec![0.0; m]);
         for n in 0..x.rows() {
             let bars = k_bar.row(n);
-            self.shape(x.row(n), &columns, &mut value, Some(&mut pull), &mut decay);
+            self.shape(x.row(n), &columns, &mut value, Some(&mut weight), &mut decay);
             grad.params[dim] += dot(bars, &value);
-            wide(|| pull.iter_mut().zip(bars).for_each(|(pull, bar)| *pull *= 2.0 * self.signal_var * bar));
+            wide(|| weight.iter_mut().zip(bars).for_each(|(weight, bar)| *weight *= 2.0 * self.signal_var * bar));
             for q in 0..dim {
                 let (l, bars) = (self.lengthscale[q], z_bar.row_mut(q));
                 let at = x[(n, q)] / l;
@@ -147,10 +147,10 @@ impl Law for Matern {
                 let (delta, moment) = (&mut value, &mut decay);
                 wide(|| {
                     let entries =
-                        delta.iter_mut().zip(moment.iter_mut()).zip(bars).zip(columns.row(q).iter().zip(&pull));
-                    entries.for_each(|(((delta, moment), bar), (z, pull))| {
+                        delta.iter_mut().zip(moment.iter_mut()).zip(bars).zip(columns.row(q).iter().zip(&weight));
+                    entries.for_each(|(((delta, moment), bar), (z, weight))| {
                         *delta = at - z;
-                        *moment = pull * *delta;
+                        *moment = weight * *delta;
                         *bar -= *moment;
                     });
                 });

@@ -56,22 +56,22 @@ pub enum Kernel {
     Sum(Sum),
 }
 
-/// Declares what a kernel has of its law: an enum with a variant for each.
+/// Declares an enum over the laws, whose variants hold an associated type of each.
 macro_rules! of_law {
     ($(#[$doc:meta])* $name:ident, $what:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone)]
         #[allow(clippy::large_enum_variant, reason = "there are only a few, and no list of them")]
         pub enum $name {
-            /// Of the exponentiated quadratic law.
+            /// For the exponentiated quadratic law.
             Eq(<Eq as Law>::$what),
-            /// Of the linear law.
+            /// For the linear law.
             Linear(<Linear as Law>::$what),
-            /// Of the spectral mixture law.
+            /// For the spectral mixture law.
             SpectralMixture(<SpectralMixture as Law>::$what),
-            /// Of the Matérn laws.
+            /// For the Matérn laws.
             Matern(<Matern as Law>::$what),
-            /// Of a sum.
+            /// For a sum.
             Sum(<Sum as Law>::$what),
         }
 
@@ -123,7 +123,7 @@ macro_rules! replaceable {
 replaceable!(KernelTables);
 replaceable!(KernelScratch);
 
-/// Calls a method of whichever law this is.
+/// Dispatches to the law of a kernel.
 macro_rules! on_law {
     ($kernel:expr, $law:ident => $call:expr) => {
         match $kernel {
@@ -136,7 +136,7 @@ macro_rules! on_law {
     };
 }
 
-/// The same with what the kernel has of its law, one or several of `Enum(value) => name`.
+/// Dispatches to the law of a kernel together with its associated types, one or several of `Enum(value) => name`.
 macro_rules! on_law_with {
     ($kernel:expr, $($of:ident($value:expr) => $own:ident),+; $law:ident => $call:expr) => {
         match ($kernel, $($value),+) {
@@ -150,7 +150,7 @@ macro_rules! on_law_with {
     };
 }
 
-/// Calls a method of whatever this has of a law.
+/// Dispatches to the variant's associated type.
 macro_rules! on_own {
     ($of:ident($value:expr), $own:ident => $call:expr) => {
         match $value {

@@ -1,5 +1,4 @@
-//! What a layer needs of the expectations of a group of points: products with its weights, and the arguments of their
-//! adjoint.
+//! Arguments and results of products of a group's expectations with a layer's weights.
 //!
 //! ```text
 //! ψ₁A_d      ⟨B_d, Ψ₂⟩      ξ_q A_d          for every output d and every input dimension q
@@ -49,22 +48,22 @@ impl Products {
 /// What the adjoint of the products starts from.
 #[derive(Debug, Clone, Copy)]
 pub struct GroupBar<'a> {
-    /// ∂F/∂ψ₀ of every point.
+    /// ∂ℒ/∂ψ₀ of every point.
     pub psi0: &'a [f64],
-    /// ∂F/∂(products).
+    /// ∂ℒ/∂(products).
     pub products: &'a Products,
 }
 
 /// Where the adjoint of the products leaves its results.
 #[derive(Debug)]
 pub struct GroupGrad<'a, S> {
-    /// ∂F/∂m', a row a point, added to.
+    /// ∂ℒ/∂m', a row a point, added to.
     pub mean: &'a mut Mat,
-    /// ∂F/∂v', a row a point, added to.
+    /// ∂ℒ/∂v', a row a point, added to.
     pub var: &'a mut Mat,
     /// The kernel's sums over points, added to.
     pub sums: &'a mut S,
-    /// ∂F/∂A_d of every point, a row a point of a matrix an output; set.
+    /// ∂ℒ/∂A_d of every point, a row a point of a matrix an output; set.
     pub a: &'a mut [Mat],
     /// The row of the group's first point in these.
     pub first_row: usize,

@@ -41,7 +41,7 @@ impl Psi {
     }
 }
 
-/// ∂F/∂m and ∂F/∂v of one point's input, D numbers each; contributions are added.
+/// ∂ℒ/∂m and ∂ℒ/∂v of one point's input, D numbers each; contributions are added.
 #[derive(Debug)]
 pub struct InputBar<'a> {
     /// With respect to the mean.
@@ -50,7 +50,7 @@ pub struct InputBar<'a> {
     pub var: &'a mut [f64],
 }
 
-/// ∂F/∂Z (M × D) and ∂F/∂(natural parameters) of one kernel.
+/// ∂ℒ/∂Z (M × D) and ∂ℒ/∂(natural parameters) of one kernel.
 #[derive(Debug, Clone, Default)]
 pub struct KernelGrad {
     /// With respect to the inducing inputs.
@@ -83,8 +83,8 @@ impl KernelGrad {
 /// What the adjoint of the expectations of one point adds to.
 #[derive(Debug)]
 pub struct PsiGrad<'a> {
-    /// ∂F/∂m and ∂F/∂v of the point's input.
+    /// ∂ℒ/∂m and ∂ℒ/∂v of the point's input.
     pub input: InputBar<'a>,
-    /// ∂F/∂Z and ∂F/∂(parameters).
+    /// ∂ℒ/∂Z and ∂ℒ/∂(parameters).
     pub kernel: &'a mut KernelGrad,
 }

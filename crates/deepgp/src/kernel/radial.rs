@@ -9,7 +9,7 @@ pub(super) fn visit(lengthscale: &[f64], signal_var: &f64, visit: &mut dyn FnMut
     visit(Block { name: "signal_var", domain: Domain::Positive, values: std::slice::from_ref(signal_var) });
 }
 
-/// The same, writable.
+/// Visits the parameters of a radial kernel, writable.
 pub(super) fn visit_mut(lengthscale: &mut [f64], signal_var: &mut f64, visit: &mut dyn FnMut(BlockMut<'_>)) {
     visit(BlockMut { name: "lengthscale", domain: Domain::Positive, values: lengthscale });
     visit(BlockMut { name: "signal_var", domain: Domain::Positive, values: std::slice::from_mut(signal_var) });

@@ -143,7 +143,7 @@ impl Law for SpectralMixture {
                     let (envelope, phase) = self.envelope_and_phase(c, x.row(n), z.row(i));
                     let size = k_bar[(n, i)] * envelope;
                     grad.params[c] += size * phase.cos();
-                    // ∂F/∂(exponent) and ∂F/∂(phase)
+                    // ∂ℒ/∂(exponent) and ∂ℒ/∂(phase)
                     let (cos, sin) = (size * w * phase.cos(), size * w * phase.sin());
                     for q in 0..dim {
                         let (l, omega, tau) = (self.lengthscale[(c, q)], self.frequency[(c, q)], x[(n, q)] - z[(i, q)]);

@@ -283,7 +283,7 @@ impl Law for Sum {
             return terms.psi1_adjoint(z, input, &bar.psi1, xi_bar, &mut grad);
         }
 
-        // Scratch: ψ₁ᴬ, y and their adjoints (ψ̄₁ᴬ, ξ̄ᴬ), ∂F/∂a, and two vectors of M.
+        // Scratch: ψ₁ᴬ, y and their adjoints (ψ̄₁ᴬ, ξ̄ᴬ), ∂ℒ/∂a, and two vectors of M.
         let (m, dim) = (z.rows(), z.cols());
         numbers.resize(2 * (dim + 1) * m + dim + 2 * m, 0.0);
         let (psi1, rest) = numbers.split_at_mut(m);

@@ -49,7 +49,7 @@ impl ExactTape {
     /// If the projection is not that of as many outputs.
     pub fn forward(&mut self, layer: &Layer, inducing: &Inducing, projection: &Projection, x: &Mat) {
         assert_eq!(projection.excess.len(), layer.dim_out, "S − I of every output");
-        self.see(layer, inducing, x);
+        self.whiten_kernel_rows(layer, inducing, x);
         self.share = 0.0;
         for (s_t, excess) in self.s_t.iter_mut().zip(&projection.excess) {
             product(s_t, false, Left::plain(excess, Part::Full), (&self.t, Part::Full), Part::Full);
@@ -57,8 +57,8 @@ impl ExactTape {
         self.moments(layer, &projection.mean, x);
     }
 
-    /// The same for Gaussians of which only the precision's factor is at hand. A point takes some more time, but S is
-    /// never made: that is cheaper for a few M points or fewer.
+    /// [`ExactTape::forward`] with Gaussians of which only the precision's factor is at hand. A point takes some more
+    /// time, but S is never made: that is cheaper for a few M points or fewer.
     ///
     /// # Panics
     /// If there is not a Gaussian for every output.
@@ -71,7 +71,7 @@ impl ExactTape {
         x: &Mat,
     ) {
         assert_eq!(q.len(), layer.dim_out, "a Gaussian for every output");
-        self.see(layer, inducing, x);
+        self.whiten_kernel_rows(layer, inducing, x);
         self.share = 1.0;
         for (s_t, q) in self.s_t.iter_mut().zip(q) {
             q.precision.factored().solve(&self.t, Part::Full, s_t);
@@ -79,8 +79,8 @@ impl ExactTape {
         self.moments(layer, &projection.mean, x);
     }
 
-    /// k and t of the rows of `x`, and room for what depends on the outputs.
-    fn see(&mut self, layer: &Layer, inducing: &Inducing, x: &Mat) {
+    /// k and t = L⁻¹k of the rows of `x`, and a matrix for each output.
+    fn whiten_kernel_rows(&mut self, layer: &Layer, inducing: &Inducing, x: &Mat) {
         let (k, t) = (&mut self.k, &mut self.t_rows);
         layer.kernel.cross_from_tables(&inducing.tables, x, k, &mut self.kernel_scratch);
         product(t, false, Left::plain(k, Part::Full), (&inducing.l_inv_t, Part::Upper), Part::Full);
@@ -126,7 +126,7 @@ impl ExactTape {
         }
     }
 
-    /// Adjoint: adds this block's share to `sums`, given ∂F/∂(m, v) (N × D_out).
+    /// Adjoint: adds this block's share to `sums`, given ∂ℒ/∂(m, v) (N × D_out).
     ///
     /// ```text
     /// t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t       k̄ = L⁻ᵀ t̄       LᵀL̄ = −Σ t̄ tᵀ
@@ -165,19 +165,19 @@ impl ExactTape {
             }
             // Σ g = Σ a t,   Σ P μ = Σ (a² − 2b) (tᵀμ) t
             self.of_t.row_mut(d).copy_from_slice(&of_mean[..n_rows]);
-            let of_pull = self.of_t.row_mut(d_out + d).iter_mut().zip(&*of_t).zip(self.t_mu.row(d));
-            of_pull.for_each(|((out, of_t), t_mu)| *out = of_t * t_mu);
+            let of_p_mu = self.of_t.row_mut(d_out + d).iter_mut().zip(&*of_t).zip(self.t_mu.row(d));
+            of_p_mu.for_each(|((out, of_t), t_mu)| *out = of_t * t_mu);
         }
-        product(&mut sums.a, true, Left::plain(&self.of_t, full), (t_rows, full), full);
+        product(&mut sums.sum_g, true, Left::plain(&self.of_t, full), (t_rows, full), full);
         mix_columns(&projection.mean, &self.t, weights, (s_t, self.share), &mut self.t_bar);
-        let ExactSums { outer, wanted: found, cross } = sums.second.exact_mut();
+        let ExactSums { p_or_cov_bar, wanted: found, phi } = sums.second.exact_mut();
         *found = wanted;
         let add = !sums.fresh;
         sums.fresh = false;
-        for (outer, scaled) in outer.iter_mut().zip(&*s_t) {
-            product(outer, add, Left::plain(scaled, full).first(n_rows), (t_rows, full), Part::Lower);
+        for (sum, scaled) in p_or_cov_bar.iter_mut().zip(&*s_t) {
+            product(sum, add, Left::plain(scaled, full).first(n_rows), (t_rows, full), Part::Lower);
         }
-        negative_product(cross, add, Left::plain(&self.t_bar, full).first(n_rows), (t_rows, full), Part::Lower);
+        negative_product(phi, add, Left::plain(&self.t_bar, full).first(n_rows), (t_rows, full), Part::Lower);
         // k̄ takes the place of tᵀ.
         let k_bar = &mut self.t_rows;
         let t_bar = Left::transposed(&self.t_bar, full).first(n_rows);

@@ -6,14 +6,14 @@
 //! ```
 //! by the laws of total expectation and variance; N(m', diag v') is the input, independent in its dimensions.
 
-use super::{BLOCK, GaussianSums, Inducing, Layer, LayerSums, Projection, VARIANCE_FLOOR};
+use super::{GaussianSums, Inducing, Layer, LayerSums, POINTS_PER_BLOCK, Projection, VARIANCE_FLOOR};
 use crate::gauss::DiagGaussian;
 use crate::kernel::group::{Group, group_size};
 use crate::kernel::products::{GroupBar, GroupGrad, GroupInput, GroupShape, Products, Weights};
 use deepgp_numerics::linalg::product::{Left, Part, product};
 use deepgp_numerics::linalg::{Mat, add_rows};
 
-/// What the adjoint needs of the forward pass of a group of points, the output moments, and ∂F/∂(output moments).
+/// What the adjoint needs of the forward pass of a group of points, the output moments, and ∂ℒ/∂(output moments).
 #[derive(Debug, Clone)]
 pub struct GaussianTape {
     /// Number of points in the group.
@@ -22,7 +22,7 @@ pub struct GaussianTape {
     want_adjoint: bool,
     /// ψ₀, ψ₁, ξ, Ψ₂ of the points.
     group: Group,
-    /// m_f = ψ₁A, ⟨B, Ψ₂⟩ and ξ_q A of the points; ψ₀, and ∂F/∂(all of these).
+    /// m_f = ψ₁A, ⟨B, Ψ₂⟩ and ξ_q A of the points; ψ₀, and ∂ℒ/∂(all of these).
     products: Products,
     psi0: Vec<f64>,
     psi0_bar: Vec<f64>,
@@ -30,18 +30,18 @@ pub struct GaussianTape {
     floored: Vec<bool>,
     /// g̃ of the block's points so far, one matrix (points × M) per output.
     g: Vec<Mat>,
-    /// One of these times L⁻ᵀ.
+    /// g̃ᵀ L⁻ᵀ of one output.
     g_product: Mat,
     /// The outputs with noise, points × D_out.
     pub out: DiagGaussian,
-    /// ∂F/∂(their means and variances), to be set before [`GaussianTape::backward`].
+    /// ∂ℒ/∂(their means and variances), to be set before [`GaussianTape::backward`].
     pub out_bar: DiagGaussian,
 }
 
 impl GaussianTape {
     /// How many points are best taken together through these layers.
     pub fn group_size(layers: &[Layer]) -> usize {
-        layers.iter().map(|l| group_size(l.n_inducing())).min().unwrap_or(BLOCK).min(BLOCK)
+        layers.iter().map(|l| group_size(l.n_inducing())).min().unwrap_or(POINTS_PER_BLOCK).min(POINTS_PER_BLOCK)
     }
 
     /// A tape for up to `capacity` points of this layer.
@@ -131,10 +131,11 @@ impl GaussianTape {
         }
     }
 
-    /// Adjoint at the last forward pass: adds the group's share to `sums` and sets ∂F/∂(input moments).
+    /// Adjoint at the last forward pass: adds the group's share to `sums` and sets ∂ℒ/∂(input moments).
     ///
     /// ```text
-    /// ψ̄₀ = Σ_d b      ∂F/∂(ψ₁A) = a − 2 b m_f      ∂F/∂⟨B, Ψ₂⟩ = b      ∂F/∂(ξ_q A) = 2 b W_q      g̃ = ∂F/∂A      C̄ = b Ψ₂
+    /// ψ̄₀ = Σ_d b      ∂ℒ/∂(ψ₁A) = a − 2 b m_f      ∂ℒ/∂⟨B, Ψ₂⟩ = b      ∂ℒ/∂(ξ_q A) = 2 b W_q
+    /// g̃ = ∂ℒ/∂A      C̄ = b Ψ₂
     /// ```
     /// The sums are complete after [`GaussianTape::end_block`].
     pub fn backward(
@@ -214,7 +215,7 @@ impl GaussianTape {
                 product(&mut self.g_product, false, Left::plain(g, Part::Full), l_inv_t, Part::Full);
                 std::mem::swap(g, &mut self.g_product);
             }
-            add_rows(g, sums.a.row_mut(d));
+            add_rows(g, sums.sum_g.row_mut(d));
             product(outer, add, Left::transposed(g, Part::Full), (g, Part::Full), Part::Lower);
             g.reset(0, 0);
         }

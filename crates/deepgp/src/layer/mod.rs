@@ -137,7 +137,7 @@ impl Parameters for Layer {
 }
 
 /// Most points that are worked on together.
-pub const BLOCK: usize = 64;
+pub const POINTS_PER_BLOCK: usize = 64;
 
 /// A layer's output variance is kept at or above this share of ψ₀, before noise; rounding can push it below zero.
 pub(crate) const VARIANCE_FLOOR: f64 = 1e-10;

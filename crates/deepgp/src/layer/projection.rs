@@ -34,12 +34,12 @@ pub struct Projection {
 /// Working matrices of [`Projection::adjoint`], and its results.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectionBack {
-    /// ∂F/∂(μ, S) per output.
+    /// ∂ℒ/∂(μ, S) per output.
     pub bars: Vec<FullGaussianBar>,
     /// Σ P per output, P = g gᵀ − 2G with g = ∂log Z/∂μ and G = ∂log Z/∂S of a point.
     pub curvature: Vec<Mat>,
     /// Σ P μ, one row of M per output.
-    pub pull: Mat,
+    pub p_mu: Mat,
     /// Φ = LᵀL̄; its lower triangle has meaning.
     pub phi: Mat,
     half: Mat,
@@ -50,11 +50,11 @@ impl ProjectionBack {
     /// in the cache.
     pub fn give_back(&mut self, sums: &mut LayerSums) {
         match &mut sums.second {
-            Second::Exact(ExactSums { outer, wanted, cross }) => {
-                for (outer, (p, bar)) in outer.iter_mut().zip(self.curvature.iter_mut().zip(&mut self.bars)) {
-                    std::mem::swap(outer, if *wanted == Wanted::Sites { p } else { &mut bar.cov });
+            Second::Exact(ExactSums { p_or_cov_bar, wanted, phi }) => {
+                for (sum, (p, bar)) in p_or_cov_bar.iter_mut().zip(self.curvature.iter_mut().zip(&mut self.bars)) {
+                    std::mem::swap(sum, if *wanted == Wanted::Sites { p } else { &mut bar.cov });
                 }
-                std::mem::swap(cross, &mut self.phi);
+                std::mem::swap(phi, &mut self.phi);
             }
             Second::Gaussian(GaussianSums { outer, whitened: true, .. }) => {
                 outer.iter_mut().zip(&mut self.curvature).for_each(|(outer, p)| std::mem::swap(outer, p));
@@ -92,7 +92,7 @@ impl Projection {
         }
     }
 
-    /// The same without S − I, for a caller that propagates with the precisions' factors instead
+    /// [`Projection::refill`] without S − I, for a caller that propagates with the precisions' factors instead
     /// ([`super::ExactTape::forward_solving`], [`Projection::adjoint_solving`]).
     pub(crate) fn refill_factored(&mut self, inducing: &Inducing, inputs: Inputs, q: &[FullGaussian]) {
         self.refill_means(q);
@@ -127,7 +127,7 @@ impl Projection {
         }
     }
 
-    /// Adjoint: from sums over points to ∂F/∂μ, ∂F/∂S and Σ P per output and to Φ = LᵀL̄ of the layer, all into `back`.
+    /// Adjoint: from sums over points to ∂ℒ/∂μ, ∂ℒ/∂S and Σ P per output and to Φ = LᵀL̄ of the layer, all into `back`.
     ///
     /// ```text
     /// μ̄ = Σ g     S̄ = L⁻¹ C̄ L⁻ᵀ     Σ P = Σ g gᵀ − 2 S̄     Φ = −Σ_d (μ_d μ̄_dᵀ + 2 (S_d − I) S̄_d)     g = L⁻¹ g̃
@@ -139,8 +139,8 @@ impl Projection {
         self.adjoint_solving(None, inducing, sums, back);
     }
 
-    /// The same for first-order sites, with the Gaussians themselves where there is no S − I: then (S − I) S̄ = S S̄ −
-    /// S̄, with S S̄ by the precision's factor. Of Σ P only the lower triangle has meaning.
+    /// [`Projection::adjoint`] for first-order sites, with the Gaussians themselves where there is no S − I: then (S −
+    /// I) S̄ = S S̄ − S̄, with S S̄ by the precision's factor. Of Σ P only the lower triangle has meaning.
     pub(crate) fn adjoint_solving(
         &self,
         q: Option<&[FullGaussian]>,
@@ -150,45 +150,45 @@ impl Projection {
     ) {
         let l_inv = inducing.chol.l_inv();
         let m = l_inv.rows();
-        let ProjectionBack { bars, curvature, pull, phi, half } = back;
+        let ProjectionBack { bars, curvature, p_mu, phi, half } = back;
         bars.resize_with(self.mean.rows(), FullGaussianBar::default);
         curvature.resize_with(self.mean.rows(), Mat::default);
-        pull.reshape(self.mean.rows(), m);
+        p_mu.reshape(self.mean.rows(), m);
         phi.reshape(m, m);
         for (d, (bar, p)) in bars.iter_mut().zip(curvature).enumerate() {
             bar.log_partition = 0.0;
             bar.mean.resize(m, 0.0);
             match &mut sums.second {
-                Second::Exact(ExactSums { outer, wanted, .. }) => {
-                    bar.mean.copy_from_slice(sums.a.row(d));
-                    pull.row_mut(d).copy_from_slice(sums.a.row(self.mean.rows() + d));
+                Second::Exact(ExactSums { p_or_cov_bar, wanted, .. }) => {
+                    bar.mean.copy_from_slice(sums.sum_g.row(d));
+                    p_mu.row_mut(d).copy_from_slice(sums.sum_g.row(self.mean.rows() + d));
                     let out = if *wanted == Wanted::Sites { p } else { &mut bar.cov };
                     out.reshape(m, m);
-                    std::mem::swap(out, &mut outer[d]);
+                    std::mem::swap(out, &mut p_or_cov_bar[d]);
                     if q.is_none() {
                         mirror(out, Part::Lower);
                     }
                 }
                 Second::Gaussian(GaussianSums { outer, whitened: true, c }) => {
-                    bar.mean.copy_from_slice(sums.a.row(d));
+                    bar.mean.copy_from_slice(sums.sum_g.row(d));
                     whiten(inducing, &mut c[d], half, &mut bar.cov);
                     add_scaled_lower(&mut outer[d], -2.0, &bar.cov);
                     p.reshape(m, m);
                     std::mem::swap(p, &mut outer[d]);
                     mirror(p, Part::Lower);
-                    mul_symmetric(p, self.mean.row(d), pull.row_mut(d));
+                    mul_symmetric(p, self.mean.row(d), p_mu.row_mut(d));
                 }
                 Second::Gaussian(GaussianSums { outer, whitened: false, c }) => {
-                    mul_vec(l_inv, Part::Lower, sums.a.row(d), &mut bar.mean);
+                    mul_vec(l_inv, Part::Lower, sums.sum_g.row(d), &mut bar.mean);
                     add_scaled_lower(&mut outer[d], -2.0, &c[d]);
                     whiten(inducing, &mut outer[d], half, p);
                     whiten(inducing, &mut c[d], half, &mut bar.cov);
-                    mul_symmetric(p, self.mean.row(d), pull.row_mut(d));
+                    mul_symmetric(p, self.mean.row(d), p_mu.row_mut(d));
                 }
             }
         }
         match &mut sums.second {
-            Second::Exact(ExactSums { cross, .. }) => std::mem::swap(phi, cross),
+            Second::Exact(sums) => std::mem::swap(phi, &mut sums.phi),
             Second::Gaussian(_) => {
                 for (d, bar) in bars.iter().enumerate() {
                     // −2 (S − I) S̄ − μ μ̄ᵀ of the first output takes the place of what was there, those of others are

@@ -5,7 +5,7 @@ use crate::kernel::{KernelGrad, KernelSums, Law, PointSums};
 use crate::param::Parameters;
 use deepgp_numerics::linalg::{Mat, add_scaled_lower};
 
-/// ∂F/∂(parameters) of one layer, natural values.
+/// ∂ℒ/∂(parameters) of one layer, natural values.
 #[derive(Debug, Clone, Default)]
 pub struct LayerGrad {
     /// Kernel parameters and Z.
@@ -34,7 +34,7 @@ impl LayerGrad {
 pub struct LayerSums {
     /// Σ g, one row of M per output: g = ∂log Z/∂μ of a point, or g̃ = ∂log Z/∂A = L g where [`Second`] says so. Then,
     /// where inputs are exact, as many rows of Σ P μ, if Σ P is wanted.
-    pub a: Mat,
+    pub sum_g: Mat,
     /// Sums of second order, as far as they are wanted.
     pub second: Second,
     /// Whether the M × M sums have no meaning yet: the first block sets them, which spares clearing them.
@@ -47,12 +47,12 @@ pub struct LayerSums {
     pub floored: usize,
 }
 
-/// Sums of second order, by what the layer is given. Sums of one kind are never added to those of the other.
+/// Sums of second order, by the kind of the layer's inputs. Sums of one kind are never added to those of the other.
 #[derive(Debug, Clone)]
 pub enum Second {
     /// On the whitened scale.
     Exact(ExactSums),
-    /// As far as it pays on the scale of kernel values.
+    /// Partly on the scale of kernel values, where that costs less.
     Gaussian(GaussianSums),
 }
 
@@ -60,11 +60,11 @@ pub enum Second {
 #[derive(Debug, Clone)]
 pub struct ExactSums {
     /// Σ P = Σ (a² − 2b) t tᵀ or S̄ = Σ b t tᵀ, M × M per output; the lower triangle has meaning.
-    pub outer: Vec<Mat>,
+    pub p_or_cov_bar: Vec<Mat>,
     /// Which of the two it is.
     pub wanted: Wanted,
-    /// LᵀL̄ = −Σ t̄ tᵀ, M × M; the lower triangle has meaning.
-    pub cross: Mat,
+    /// Φ = LᵀL̄ = −Σ t̄ tᵀ, M × M; the lower triangle has meaning.
+    pub phi: Mat,
 }
 
 /// Sums of second order over Gaussian inputs.
@@ -80,7 +80,7 @@ pub struct GaussianSums {
 }
 
 impl Second {
-    /// Those over exact inputs.
+    /// The sums over exact inputs.
     ///
     /// # Panics
     /// If the inputs were Gaussian.
@@ -91,7 +91,7 @@ impl Second {
         }
     }
 
-    /// The same, to be changed.
+    /// [`Second::exact`], mutable.
     ///
     /// # Panics
     /// As [`Second::exact`].
@@ -102,7 +102,7 @@ impl Second {
         }
     }
 
-    /// Those over Gaussian inputs.
+    /// The sums over Gaussian inputs.
     ///
     /// # Panics
     /// If the inputs were exact.
@@ -113,7 +113,7 @@ impl Second {
         }
     }
 
-    /// The same, to be changed.
+    /// [`Second::gaussian`], mutable.
     ///
     /// # Panics
     /// As [`Second::gaussian`].
@@ -133,19 +133,19 @@ impl LayerSums {
         let (rows, second) = match inputs {
             Inputs::Exact => (
                 2 * d_out,
-                Second::Exact(ExactSums { outer: squares(), wanted: Wanted::Sites, cross: Mat::zeros(m, m) }),
+                Second::Exact(ExactSums { p_or_cov_bar: squares(), wanted: Wanted::Sites, phi: Mat::zeros(m, m) }),
             ),
             Inputs::Gaussian => {
                 (d_out, Second::Gaussian(GaussianSums { outer: squares(), whitened: false, c: squares() }))
             }
         };
         let psi = layer.kernel.zero_sums(m);
-        Self { a: Mat::zeros(rows, m), second, fresh: true, psi, noise_var: 0.0, floored: 0 }
+        Self { sum_g: Mat::zeros(rows, m), second, fresh: true, psi, noise_var: 0.0, floored: 0 }
     }
 
     /// Starts anew, keeping the allocations.
     pub fn clear(&mut self) {
-        self.a.fill_zero();
+        self.sum_g.fill_zero();
         self.fresh = true;
         self.psi.clear();
         self.noise_var = 0.0;
@@ -157,7 +157,7 @@ impl LayerSums {
     /// # Panics
     /// If they are over inputs of the other kind.
     pub fn add(&mut self, other: &LayerSums) {
-        self.a.add_scaled(1.0, &other.a);
+        self.sum_g.add_scaled(1.0, &other.sum_g);
         let add = |mine: &mut Mat, theirs: &Mat| match self.fresh {
             true => mine.clone_from(theirs),
             false => add_scaled_lower(mine, 1.0, theirs),
@@ -166,8 +166,8 @@ impl LayerSums {
         match &mut self.second {
             Second::Exact(mine) => {
                 let theirs = other.second.exact();
-                add_all(&mut mine.outer, &theirs.outer);
-                add(&mut mine.cross, &theirs.cross);
+                add_all(&mut mine.p_or_cov_bar, &theirs.p_or_cov_bar);
+                add(&mut mine.phi, &theirs.phi);
                 mine.wanted = theirs.wanted;
             }
             Second::Gaussian(mine) => {

@@ -247,7 +247,7 @@ pub trait Observation: Parameters {
 }
 
 impl Slopes<'_> {
-    /// The same places, lent once more.
+    /// A reborrow of these slopes.
     pub fn again(&mut self) -> Slopes<'_> {
         Slopes { first: self.first, second: self.second, params: self.params }
     }

@@ -25,7 +25,7 @@ use deepgp_numerics::special::LN_2PI;
 pub const MAX_LATENT: usize = 3;
 
 /// First step in t; with a normal density its half is exact to rounding.
-const STEP: f64 = 0.25;
+const FIRST_STEP_T: f64 = 0.25;
 
 /// Most halvings of the step for one, two and three rules.
 const HALVINGS: [u32; MAX_LATENT] = [10, 6, 3];
@@ -151,7 +151,7 @@ impl Rules<'_> {
         self.inside(&mut memory, &mut self.mean.to_vec(), weight, averages)
     }
 
-    /// The same over the first functions, as many as there is memory, at given values of the others.
+    /// The log integral over the first functions, as many as there is memory, at given values of the others.
     fn inside(&self, memory: &mut [Memory], f: &mut [f64], weight: &mut Weight<'_>, averages: &mut [f64]) -> f64 {
         let Some((own, inner)) = memory.split_last_mut() else { return weight(f, averages) };
         let k = inner.len();
@@ -179,19 +179,19 @@ impl Rules<'_> {
             l
         };
         sum.clear();
-        // The first step says how far there is something to sum.
+        // The coarsest step finds how far the integrand reaches on either side.
         let mut l = term(0.0, sum);
         let mut reach = [0_i64; 2];
         for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
             let mut small = 0;
-            while small < 2 && !l.is_nan() && STEP * (reach[side] as f64) < MAX_T {
+            while small < 2 && !l.is_nan() && FIRST_STEP_T * (reach[side] as f64) < MAX_T {
                 reach[side] += 1;
-                l = term(sign * STEP * reach[side] as f64, sum);
+                l = term(sign * FIRST_STEP_T * reach[side] as f64, sum);
                 small = if l < sum.largest - CUTOFF { small + 1 } else { 0 };
             }
         }
         let log_integral = |step: f64, sum: &Sum| sum.largest + (step * width * sum.total).ln() - 0.5 * LN_2PI;
-        let (mut step, mut value) = (STEP, log_integral(STEP, sum));
+        let (mut step, mut value) = (FIRST_STEP_T, log_integral(FIRST_STEP_T, sum));
         for halving in 0..HALVINGS[count - 1] {
             let scale = f64::from(1_u32 << halving);
             let (low, high) = (-(reach[1] as f64) * scale, reach[0] as f64 * scale);
@@ -265,7 +265,7 @@ mod tests {
     use deepgp_numerics::special::normal_log_density;
     use deepgp_oracle::{Tolerance, assert_all_close};
 
-    /// Of log Z for y = Σ_k w_k f_k + ε, ε ~ N(0, s2): log Z, ∂m, ∂v and ∂s2.
+    /// Derivatives of log Z for y = Σ_k w_k f_k + ε, ε ~ N(0, s2): log Z, ∂m, ∂v and ∂s2.
     fn linear(w: &[f64], m: &[f64], v: &[f64], (y, s2, alpha): (f64, f64, f64)) -> Vec<f64> {
         let (mut mean, mut var, mut params) = (vec![0.0; m.len()], vec![0.0; m.len()], [0.0]);
         let bar = TiltedBar { mean: &mut mean, var: &mut var, params: &mut params };

@@ -16,7 +16,7 @@
 //! so a trapezium rule around the mode is exact to rounding in either form, for every m and v: the lower bound says how
 //! far to go, the upper one how finely. The cost grows as √v and as 1/√α; the cheaper form is taken.
 
-use super::quadrature::{REACH, STEP, gaussian_average, log_integral};
+use super::quadrature::{REACH_SDS, STEP_SDS, gaussian_average, log_integral};
 use super::{Independent, Support, Tilted};
 use crate::error::Result;
 use crate::param::{Block, BlockMut, Parameters};
@@ -71,7 +71,7 @@ fn narrow(mu: f64, v: f64, alpha: f64) -> Tilted {
 /// ∂/∂μ = ⟨r(w)⟩/√v        ∂/∂v = −½⟨r(w) w⟩/v
 /// ```
 fn wide(mu: f64, v: f64, alpha: f64) -> Tilted {
-    let (sd, reach) = (v.sqrt(), REACH / alpha.sqrt());
+    let (sd, reach) = (v.sqrt(), REACH_SDS / alpha.sqrt());
     // Mode:  u + (1 − α) r(u) + r(w)/√v = 0, increasing and convex; where r(u) ≈ −u it is μ/(1 + αv)
     let start = (mu / (1.0 + alpha * v)).min(0.0);
     let mode = newton(start, MODE_TOLERANCE / alpha.sqrt(), |u| {
@@ -79,7 +79,7 @@ fn wide(mu: f64, v: f64, alpha: f64) -> Tilted {
         let [_, s, s_slope] = log_ndtr_slopes((mu - u) / sd);
         (u + (1.0 - alpha) * r + s / sd, 1.0 + (1.0 - alpha) * r_slope - s_slope / v)
     });
-    let (log_integral, [slope, product]) = log_integral(mode - reach, mode + reach, STEP, |u| {
+    let (log_integral, [slope, product]) = log_integral(mode - reach, mode + reach, STEP_SDS, |u| {
         let w = (mu - u) / sd;
         let [log_cdf, r, _] = log_ndtr_slopes(w);
         ((alpha - 1.0) * log_ndtr(u) + log_phi(u) + log_cdf, [r, r * w])

@@ -57,10 +57,10 @@ pub(super) fn log_integral<const K: usize>(
 }
 
 /// How far from its mode, in standard deviations, an integrand at least as peaked as a normal density is summed.
-pub(super) const REACH: f64 = 8.5;
+pub(super) const REACH_SDS: f64 = 8.5;
 
 /// Step, in standard deviations, at which the rule is exact to rounding for a normal density.
-pub(super) const STEP: f64 = 0.5;
+pub(super) const STEP_SDS: f64 = 0.5;
 
 /// log ∫ N(f; m, v) p(f)^α df for any smooth law, in the variable x = (f − m)/√v; with ℓ = log p, its derivatives are
 ///
@@ -79,8 +79,8 @@ pub(super) fn gaussian_average<const K: usize>(
     law: impl Fn(f64) -> [f64; K],
 ) -> (Tilted, [f64; K]) {
     let sd = v.sqrt();
-    let step = STEP * (width / sd).min(1.0);
-    let (log_z, averages) = log_integral(centre - REACH, centre + REACH, step, |x| {
+    let step = STEP_SDS * (width / sd).min(1.0);
+    let (log_z, averages) = log_integral(centre - REACH_SDS, centre + REACH_SDS, step, |x| {
         let mut l = law(m + sd * x);
         let log_integrand = log_phi(x) + alpha * l[0];
         l.iter_mut().for_each(|s| *s *= alpha);

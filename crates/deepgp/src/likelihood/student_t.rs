@@ -65,7 +65,7 @@ impl StudentT {
 ///
 /// ```text
 /// (A/(1 + δ + τ)) ≲ λ ≲ A,  either side widened by the tails of a gamma density of shape A:
-/// w − 1 + e^{−w} ≥ ρ  at  w = ½ρ + √(¼ρ² + 2ρ)          e^w − 1 − w ≥ ρ  at  w = log(1 + √(2ρ) + ρ)          ρ = DROP/A
+/// w − 1 + e^{−w} ≥ ρ  at  w = ½ρ + √(¼ρ² + 2ρ)      e^w − 1 − w ≥ ρ  at  w = log(1 + √(2ρ) + ρ)      ρ = DROP/A
 /// ```
 /// On the line Im t = θ the integrand is larger by (cos θ)^{−A}, so the step falls as 1/√A.
 fn nodes(shape: f64, delta: f64, tau: f64) -> (f64, f64, f64) {
@@ -155,8 +155,8 @@ impl Independent for StudentT {
             let q = 1.0 + (tau + delta * inv_d) * inv_d;
             // A t − λ − λδ/D + log(q D^{−½})
             let log_integrand = shape * t - lambda * (1.0 + delta * inv_d) + (q * inv_d.sqrt()).ln();
-            let pull = inv_d / q;
-            (log_integrand, [pull, (2.0 * lambda * delta * inv_d - 1.0) * pull])
+            let inv_qd = inv_d / q;
+            (log_integrand, [inv_qd, (2.0 * lambda * delta * inv_d - 1.0) * inv_qd])
         });
         let log_z = alpha * (self.log_constant() - s.ln()) - libm::lgamma(shape) + log_integral;
         // ∂δ/∂m = −2e/κ,   ∂τ/∂v = 1/κ

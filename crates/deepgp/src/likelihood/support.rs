@@ -1,4 +1,4 @@
-//! Where a target lives.
+//! The set of values that a target can take.
 
 /// The set of values that a target can take.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,23 +7,23 @@
 use super::{Batch, Evaluate, Pass, Sums, Tapes};
 use crate::error::Result;
 use crate::gauss::DiagGaussian;
-use crate::layer::{BLOCK, Inputs, Layer};
+use crate::layer::{Inputs, Layer, POINTS_PER_BLOCK};
 use crate::likelihood::Observation;
 use crate::network::DeepGp;
 use deepgp_numerics::Mat;
-use deepgp_numerics::pool::{ThreadPool, each, lent};
+use deepgp_numerics::pool::{ThreadPool, by_index, for_each_index};
 use deepgp_numerics::simd::{PAD, prefetch};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Block b belongs to slot b mod this, whoever works on it; the slots of each half are added in order, then the halves.
 const SLOTS: usize = 8;
-/// Numbers of a table that stays in the second-level cache, beside what a step works with.
-const NEAR: usize = 1 << 15;
+/// Most numbers of a table that stays in the second-level cache beside the memory of a step.
+const CACHED_NUMBERS: usize = 1 << 15;
 /// Inducing inputs of a layer whose factorisations take longer than it takes to give them to another thread.
-const LARGE: usize = 64;
-/// The same where threads share the passes too, so that they are awake and have its matrices in their caches.
-const LARGE_IF_SHARED: usize = 32;
+const LARGE_INDUCING: usize = 64;
+/// [`LARGE_INDUCING`] where threads share the passes too, so that they are awake and have its matrices in their caches.
+const LARGE_INDUCING_IF_SHARED: usize = 32;
 
 /// The threads of this process, with the working memory of passes.
 #[derive(Debug)]
@@ -83,8 +83,9 @@ impl Half {
         self.spare.extend(self.waiting.drain(..).map(|(_, sums)| sums));
     }
 
-    /// Takes the sums of slot number `k` of the half, and leaves other memory in their place.
-    fn take(&mut self, k: usize, sums: &mut Sums) {
+    /// Adds the sums of slot number `k` of the half as soon as it is their turn, and leaves other memory in their
+    /// place.
+    fn add_in_order(&mut self, k: usize, sums: &mut Sums) {
         if k != self.added {
             let Some(spare) = self.spare.pop() else { unreachable!("there is memory for all slots but the first") };
             self.waiting.push((k, std::mem::replace(sums, spare)));
@@ -126,9 +127,9 @@ impl Cores {
         self.workers = self.pool.as_mut().map_or_else(|| vec![own()], |pool| pool.each_makes(own));
     }
 
-    /// Makes the memory anew if it was made for other inputs.
-    fn serve(&mut self, network: &DeepGp, inputs: Inputs) {
-        if alone(&mut self.workers[0]).0.tapes.inputs() != inputs {
+    /// Makes new memory if the present one is for inputs of the other kind.
+    fn ensure_inputs(&mut self, network: &DeepGp, inputs: Inputs) {
+        if get_mut(&mut self.workers[0]).0.tapes.inputs() != inputs {
             self.make_workers(network, inputs);
             let is_shared = self.pool.is_some();
             self.halves = std::array::from_fn(|_| Mutex::new(Half::new(network, inputs, is_shared)));
@@ -136,14 +137,14 @@ impl Cores {
     }
 }
 
-/// What a lock guards, where nobody else can hold it.
-fn alone<T>(lock: &mut Mutex<T>) -> &mut T {
+/// The value of a lock that no other thread can hold.
+fn get_mut<T>(lock: &mut Mutex<T>) -> &mut T {
     lock.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Number of blocks of `n` points.
 fn n_blocks(n: usize) -> usize {
-    n.div_ceil(BLOCK)
+    n.div_ceil(POINTS_PER_BLOCK)
 }
 
 /// The points of block `b` of `n`, none if there are fewer blocks: whole vectors, as many in one block as in another or
@@ -156,7 +157,7 @@ fn points_of(b: usize, n: usize) -> Range<usize> {
 /// Asks for the data of a block of these rows, if there is one, which random rows of a large table would otherwise wait
 /// for.
 pub fn fetch_block(x: &Mat, y: &Mat, rows: &[usize], block: usize) {
-    if x.as_slice().len() <= NEAR {
+    if x.as_slice().len() <= CACHED_NUMBERS {
         return;
     }
     for &row in &rows[points_of(block, rows.len())] {
@@ -168,7 +169,7 @@ pub fn fetch_block(x: &Mat, y: &Mat, rows: &[usize], block: usize) {
 impl Evaluate for Cores {
     fn evaluate(&mut self, pass: &Pass<'_>, batch: Batch<'_>, sums: &mut Sums) -> Result<()> {
         let (network, inputs, rows) = (pass.stack.network, pass.stack.inputs, batch.rows);
-        self.serve(network, inputs);
+        self.ensure_inputs(network, inputs);
         sums.expect_inputs(network, inputs);
         let blocks = n_blocks(rows.len());
         let used = blocks.clamp(1, SLOTS);
@@ -178,11 +179,11 @@ impl Evaluate for Cores {
             // One slot is the sum, and stands where it stood at the last step.
             sums.clear();
             if !rows.is_empty() {
-                pass.block(batch, 0..rows.len(), &mut alone(&mut workers[0]).0, sums);
+                pass.block(batch, 0..rows.len(), &mut get_mut(&mut workers[0]).0, sums);
             }
             return Ok(());
         }
-        halves.iter_mut().for_each(|half| alone(half).clear());
+        halves.iter_mut().for_each(|half| get_mut(half).clear());
         let work = |thread: usize, s: usize| {
             let mut worker = workers[thread].lock().unwrap_or_else(PoisonError::into_inner);
             let (worker, sums) = &mut **worker;
@@ -193,23 +194,23 @@ impl Evaluate for Cores {
                 pass.block(batch, points_of(b, rows.len()), worker, sums);
             }
             let (half, k) = if s < middle { (&halves[0], s) } else { (&halves[1], s - middle) };
-            half.lock().unwrap_or_else(PoisonError::into_inner).take(k, sums);
+            half.lock().unwrap_or_else(PoisonError::into_inner).add_in_order(k, sums);
         };
         match pool {
             Some(pool) => pool.run(used, &work),
             None => (0..used).for_each(|s| work(0, s)),
         }
-        let [first, second] = halves.each_mut().map(|half| &mut alone(half).total);
+        let [first, second] = halves.each_mut().map(|half| &mut get_mut(half).total);
         std::mem::swap(sums, first);
         if used > middle {
             sums.add_numbers(second);
-            each(pool.as_mut(), lent(&mut sums.layers), |l, mine| mine.add(&second.layers[l]));
+            for_each_index(pool.as_mut(), by_index(&mut sums.layers), |l, mine| mine.add(&second.layers[l]));
         }
         Ok(())
     }
 
     fn pool(&mut self, n_points: usize) -> Option<&mut ThreadPool> {
-        let least = if n_blocks(n_points) > 1 { LARGE_IF_SHARED } else { LARGE };
+        let least = if n_blocks(n_points) > 1 { LARGE_INDUCING_IF_SHARED } else { LARGE_INDUCING };
         self.pool.as_mut().filter(|_| self.largest >= least)
     }
 }
@@ -286,7 +287,7 @@ mod tests {
             for b in 0..blocks {
                 let points = points_of(b, n);
                 assert_eq!(points.start, end, "block {b} of {n} points");
-                assert!(points.len() <= BLOCK, "block {b} of {n} points: {points:?}");
+                assert!(points.len() <= POINTS_PER_BLOCK, "block {b} of {n} points: {points:?}");
                 let (fewest, last) = (n.div_ceil(PAD) / blocks * PAD, b + 1 == blocks);
                 assert!(points.len() >= if last { fewest + 1 - PAD } else { fewest }, "block {b} of {n}: {points:?}");
                 end = points.end;
@@ -310,7 +311,7 @@ mod tests {
             for k in order {
                 sums.clear();
                 (sums.n_points, sums.log_z) = (k + 1, log_z[k]);
-                half.take(k, &mut sums);
+                half.add_in_order(k, &mut sums);
             }
             let (added, waiting) = (half.added, half.waiting.len());
             assert_eq!((added, waiting, half.total.n_points, half.total.log_z), (4, 0, 10, 0.0), "{order:?}");

@@ -7,7 +7,7 @@
 //! variances, a few points go up together while their Ψ₂ are in cache.
 
 use crate::gauss::{DiagGaussian, FullGaussian};
-use crate::layer::{BLOCK, ExactTape, GaussianTape, Inducing, Inputs, Layer, Projection};
+use crate::layer::{ExactTape, GaussianTape, Inducing, Inputs, Layer, POINTS_PER_BLOCK, Projection};
 use crate::network::DeepGp;
 use deepgp_numerics::Mat;
 use std::ops::Range;
@@ -31,9 +31,9 @@ pub struct Stack<'a> {
 /// What a way forward keeps of a block of points, layer by layer, for those who read it and for the way back.
 #[derive(Debug, Clone)]
 pub struct Tapes {
-    /// Of the first layer, where inputs are exact: the whole block.
+    /// Tape of the first layer, where inputs are exact: the whole block.
     pub(super) first: Option<ExactTape>,
-    /// Of the layers above, or of all: one group.
+    /// Tapes of the layers above, or of all: one group.
     pub(super) above: Vec<GaussianTape>,
     /// What the group gives to the lowest of `above`: outputs of the first layer, or inputs.
     pub(super) below: DiagGaussian,
@@ -46,7 +46,7 @@ pub struct Tapes {
 impl Tapes {
     /// For the way forward and back.
     pub fn new(network: &DeepGp, inputs: Inputs) -> Self {
-        Self::with(network, inputs, BLOCK, GaussianTape::new)
+        Self::with(network, inputs, POINTS_PER_BLOCK, GaussianTape::new)
     }
 
     /// For the way forward alone, which is cheaper, of at most `n_points` at a time.

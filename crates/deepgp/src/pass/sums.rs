@@ -91,7 +91,8 @@ impl Sums {
     ///
     /// ```text
     /// per layer   Σ g and, of exact inputs, Σ P μ        a row of M per output each
-    ///             Σ P or S̄, then LᵀL̄                     exact inputs: lower triangles row by row, one per output, then one
+    ///             Σ P or S̄, then Φ = LᵀL̄                 exact inputs: lower triangles row by row, one per
+    ///                                                    output, then one
     ///             Σ g gᵀ, then C̄ = Σ b Ψ₂                Gaussian inputs: lower triangles, one per output each
     ///             Z̄ through k(x, Z)                      M × D_in
     ///             gradient in the kernel's parameters    in their order
@@ -102,9 +103,9 @@ impl Sums {
         flat.clear();
         let (stack, mut scratch) = (&pass.stack, KernelScratch::default());
         for ((layer, inducing), sums) in stack.network.layers().iter().zip(stack.inducing).zip(&self.layers) {
-            flat.extend_from_slice(sums.a.as_slice());
+            flat.extend_from_slice(sums.sum_g.as_slice());
             let squares: Vec<&Mat> = match &sums.second {
-                Second::Exact(second) => second.outer.iter().chain([&second.cross]).collect(),
+                Second::Exact(second) => second.p_or_cov_bar.iter().chain([&second.phi]).collect(),
                 Second::Gaussian(second) => second.outer.iter().chain(&second.c).collect(),
             };
             for square in squares {
@@ -136,14 +137,14 @@ impl Sums {
         for sums in &mut self.layers {
             sums.psi.clear();
             sums.fresh = false;
-            take(&mut rest, sums.a.as_mut_slice());
+            take(&mut rest, sums.sum_g.as_mut_slice());
             let squares: Vec<&mut Mat> = match &mut sums.second {
                 Second::Exact(second) => {
                     second.wanted = pass.wanted;
-                    second.outer.iter_mut().chain([&mut second.cross]).collect()
+                    second.p_or_cov_bar.iter_mut().chain([&mut second.phi]).collect()
                 }
                 Second::Gaussian(second) => {
-                    second.whitened = n_batch <= sums.a.cols();
+                    second.whitened = n_batch <= sums.sum_g.cols();
                     second.outer.iter_mut().chain(&mut second.c).collect()
                 }
             };

@@ -29,7 +29,7 @@ pub struct Snapshot {
     rejections: usize,
     learning_scale: f64,
     last_good: Vec<f64>,
-    /// `foothold` in files; absent in runs that were stored before there was one.
+    /// The state of lowest mean energy; `foothold` in files, and absent in older ones.
     #[serde(default, rename = "foothold")]
     lowest: Option<LowestEnergy>,
     events: Vec<(usize, Event)>,
@@ -61,7 +61,7 @@ impl Snapshot {
         self.data
     }
 
-    /// The same run with another number of iterations. Unless the learning rate is constant, its course from here on is
+    /// This run with another number of iterations. Unless the learning rate is constant, its course from here on is
     /// another one, since the learning rate follows the share of the iterations that are done: a run that is made
     /// longer after its end starts again at the learning rate of that share.
     #[must_use]
@@ -70,7 +70,7 @@ impl Snapshot {
         self
     }
 
-    /// The same run on another number of threads, which changes no bit.
+    /// This run on another number of threads, which changes no bit.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.settings.threads = threads;
@@ -101,8 +101,8 @@ impl<'a> Trainer<'a> {
     /// Takes a run up again with the data that it began with.
     ///
     /// # Errors
-    /// [`Error::OtherData`] or [`Error::Shape`] for other data; otherwise what is wrong with a snapshot that came from
-    /// a file, as [`Trainer::new`] and [`super::Fitted::check`] would say it.
+    /// [`Error::OtherData`] or [`Error::Shape`] for other data; for a snapshot from a file that is not valid, the
+    /// errors of [`Trainer::new`] and [`super::Fitted::check`].
     pub fn resume(snapshot: Snapshot, x: &'a Mat, y: &'a Mat) -> Result<Self> {
         let Snapshot { settings, data, model, state, adam, step, mean_energy, .. } = snapshot;
         let Snapshot { rejections, learning_scale, last_good, lowest, mut events, n_events, .. } = snapshot;
@@ -156,7 +156,7 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// Shape of a data set and a hash of its bits: tells one set from another, not a friend from a forger.
+/// Shape of a data set and a hash of its bits: tells data sets apart, but is no protection against forgery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// Rows.
@@ -172,7 +172,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// The fingerprint of inputs `x` and targets `y`.
     pub fn of(x: &Mat, y: &Mat) -> Self {
-        // FNV-1a on words, with a shift: without it the low bits would never hear of the high ones.
+        // FNV-1a on words, with a shift: without it high bits would never reach the low ones.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for value in x.as_slice().iter().chain(y.as_slice()) {
             hash = (hash ^ value.to_bits()).wrapping_mul(0x0000_0100_0000_01b3);

@@ -56,7 +56,7 @@ impl<L: Independent> Independent for Plain<L> {
 /// A likelihood of two latent functions, with what the suite must know of it beyond its interface.
 pub struct Sample {
     pub law: Likelihood,
-    /// The same law with closed forms, if this one has none.
+    /// This law with closed forms, if this one has none.
     pub closed: Option<Likelihood>,
     /// Largest latent mean and variance for which log Z is asked to be finite for every target.
     pub reach: (f64, f64),

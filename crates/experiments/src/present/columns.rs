@@ -19,7 +19,7 @@ pub enum Spread {
 }
 
 impl Spread {
-    /// That of a summary; none of fewer than two values.
+    /// The spread of a summary; none if it has fewer than two values.
     pub(super) fn of(self, summary: &Summary) -> Option<f64> {
         match self {
             Self::Se => summary.se,

@@ -58,18 +58,18 @@ struct Family<'a> {
     name: String,
     /// How large that thing is, and the column; least first.
     members: Vec<(usize, Column<'a>)>,
-    look: Look,
+    style: LineStyle,
 }
 
 /// How a line is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look {
+struct LineStyle {
     colour: usize,
     /// With broken lines and rings.
     broken: bool,
 }
 
-impl Look {
+impl LineStyle {
     fn on(self, mark: Mark) -> Mark {
         let mark = mark.ink(Ink::Series(self.colour));
         if self.broken { mark.dashed().hollow() } else { mark }
@@ -89,15 +89,15 @@ fn families<'a>(columns: &[Column<'a>], growth: Growth) -> Vec<Family<'a>> {
             Some(family) => family.members.push((size, *column)),
             None => {
                 kinds.push((format!("{:?} {:?}", shape.hidden, shape.mean), engine));
-                let look = Look { colour: 0, broken: false };
-                families.push(Family { name, members: vec![(size, *column)], look });
+                let style = LineStyle { colour: 0, broken: false };
+                families.push(Family { name, members: vec![(size, *column)], style });
             }
         }
     }
     families.iter_mut().for_each(|family| family.members.sort_by_key(|(size, _)| *size));
     let several_engines = kinds.iter().any(|kind| kind.1 != kinds[0].1);
-    for (family, (look, kind)) in families.iter_mut().zip(looks(&kinds).into_iter().zip(&kinds)) {
-        family.look = look;
+    for (family, (style, kind)) in families.iter_mut().zip(line_styles(&kinds).into_iter().zip(&kinds)) {
+        family.style = style;
         if several_engines && kind.1 == Engine::Sep(Site::FirstOrder) {
             // Labels do not name the engine that the paper uses.
             family.name += ", SEP";
@@ -108,7 +108,7 @@ fn families<'a>(columns: &[Column<'a>], growth: Growth) -> Vec<Family<'a>> {
 
 /// Where one or two networks are trained by several engines, colours tell the engines and broken lines the first
 /// network; otherwise every family has a colour, and broken lines when colours are used up.
-fn looks(kinds: &[(String, Engine)]) -> Vec<Look> {
+fn line_styles(kinds: &[(String, Engine)]) -> Vec<LineStyle> {
     let (mut networks, mut engines): (Vec<&String>, Vec<Engine>) = (Vec::new(), Vec::new());
     for (network, engine) in kinds {
         if !networks.contains(&network) {
@@ -119,15 +119,18 @@ fn looks(kinds: &[(String, Engine)]) -> Vec<Look> {
         }
     }
     let place = |engine: &Engine| engines.iter().position(|other| other == engine).unwrap_or(0);
-    let paired: Vec<Look> = kinds
+    let paired: Vec<LineStyle> = kinds
         .iter()
-        .map(|(network, engine)| Look { colour: place(engine), broken: networks.len() > 1 && network == networks[0] })
+        .map(|(network, engine)| LineStyle {
+            colour: place(engine),
+            broken: networks.len() > 1 && network == networks[0],
+        })
         .collect();
-    let is_unique = paired.iter().enumerate().all(|(i, look)| !paired[..i].contains(look));
+    let is_unique = paired.iter().enumerate().all(|(i, style)| !paired[..i].contains(style));
     if engines.len() > 1 && engines.len() <= N_SERIES && networks.len() <= 2 && is_unique {
         return paired;
     }
-    (0..kinds.len()).map(|n| Look { colour: n % N_SERIES, broken: n >= N_SERIES }).collect()
+    (0..kinds.len()).map(|n| LineStyle { colour: n % N_SERIES, broken: n >= N_SERIES }).collect()
 }
 
 /// What a point lies above.
@@ -166,7 +169,7 @@ fn metric_label(metric: Metric) -> &'static str {
 fn panel(title: String, families: &[Family<'_>], task: &str, metric: Metric, cost: Cost) -> Panel {
     let (mut marks, mut means) = (Vec::new(), Vec::new());
     for family in families {
-        let look = family.look;
+        let style = family.style;
         let points: Vec<(f64, Summary)> = family
             .members
             .iter()
@@ -180,9 +183,9 @@ fn panel(title: String, families: &[Family<'_>], task: &str, metric: Metric, cos
         let y: Vec<f64> = points.iter().map(|p| p.1.mean).collect();
         let end = |sign: f64| points.iter().map(|p| p.1.mean + sign * p.1.se.unwrap_or(0.0)).collect();
         means.extend(points.iter().map(|p| (p.1.mean, p.1.se.unwrap_or(0.0))));
-        marks.push(look.on(Mark::whiskers(x.clone(), end(-1.0), end(1.0)).width(1.2)));
-        marks.push(look.on(Mark::line(x.clone(), y.clone()).width(1.4).label(family.name.as_str())));
-        marks.push(look.on(Mark::points(x, y).width(3.0).opacity(1.0)));
+        marks.push(style.on(Mark::whiskers(x.clone(), end(-1.0), end(1.0)).width(1.2)));
+        marks.push(style.on(Mark::line(x.clone(), y.clone()).width(1.4).label(family.name.as_str())));
+        marks.push(style.on(Mark::points(x, y).width(3.0).opacity(1.0)));
     }
     let mut axis = Axis::linear(metric_label(metric));
     axis.range = without_the_far(&means, metric == Metric::MeanLogDensity);
@@ -220,7 +223,7 @@ pub fn frontier(study: &StudyResults, tasks: &[String], columns: &[Column<'_>]) 
     against_time(file_name("frontier", &study.name), title, tasks, columns, Growth::Inducing)
 }
 
-/// The same with lines through numbers of hidden layers of one width.
+/// Accuracy against cost with lines through numbers of hidden layers of one width.
 pub fn depth(study: &StudyResults, tasks: &[String], columns: &[Column<'_>]) -> Option<Captioned> {
     let title = "Depth: accuracy against training time";
     against_time(file_name("depth", &study.name), title, tasks, columns, Growth::Depth)
@@ -298,16 +301,16 @@ mod tests {
     fn looks_tell_engines_and_networks() {
         let kind = |network: &str, engine| (network.to_owned(), engine);
         let sep = Engine::Sep(Site::FirstOrder);
-        let found = looks(&[kind("a", sep), kind("a", Engine::Ep), kind("b", sep), kind("b", Engine::Ep)]);
+        let found = line_styles(&[kind("a", sep), kind("a", Engine::Ep), kind("b", sep), kind("b", Engine::Ep)]);
         let expected = [(0, true), (1, true), (0, false), (1, false)];
-        assert_eq!(found, expected.map(|(colour, broken)| Look { colour, broken }));
+        assert_eq!(found, expected.map(|(colour, broken)| LineStyle { colour, broken }));
         // Eight networks and one engine: colours, then broken lines.
         let many: Vec<(String, Engine)> = (0..8).map(|i| (i.to_string(), sep)).collect();
-        let found = looks(&many);
-        assert!(!found[5].broken && found[6] == Look { colour: 0, broken: true });
+        let found = line_styles(&many);
+        assert!(!found[5].broken && found[6] == LineStyle { colour: 0, broken: true });
         assert!((0..8).all(|i| !found[..i].contains(&found[i])));
-        // Two of one kind, as with two values of α, cannot share a look.
-        let found = looks(&[kind("a", sep), kind("a", sep), kind("a", Engine::Ep)]);
+        // Two of one kind, as with two values of α, cannot share a style.
+        let found = line_styles(&[kind("a", sep), kind("a", sep), kind("a", Engine::Ep)]);
         assert_ne!(found[0], found[1]);
     }
 }

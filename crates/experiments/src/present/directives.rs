@@ -24,10 +24,10 @@ use super::columns::{AnyColumn, Spread};
 use super::cost_figures;
 use super::directive::Directive;
 use super::numbers::{fixed, to_spread, with_spread};
+use super::problems::problems;
 use super::scores::{ScoreTable, score_table};
 use super::search_figure::search_trace;
 use super::searches::{chosen_variants, learning_rates};
-use super::troubles::troubles;
 use super::versus::{count_published, versus_published, versus_table};
 use super::{Block, Captioned};
 use crate::metric::Metric;
@@ -57,8 +57,8 @@ pub enum Replacement {
 }
 
 /// What is wrong with a directive.
-type Fault = String;
-type Outcome<T> = std::result::Result<T, Fault>;
+type DirectiveError = String;
+type Outcome<T> = std::result::Result<T, DirectiveError>;
 
 /// Carries out a directive.
 pub fn evaluate(directive: &Directive, sources: &Sources<'_>) -> Outcome<Replacement> {
@@ -97,7 +97,7 @@ impl<'a> Ask<'a> {
             }
             "troubles" => {
                 self.only(0, &["study"])?;
-                blocks(troubles(self.study()?))
+                blocks(problems(self.study()?))
             }
             "figure" => blocks(vec![Block::Figure(self.figure()?)]),
             "value" => Ok(Replacement::Inline(self.value()?)),
@@ -149,22 +149,22 @@ impl<'a> Ask<'a> {
     }
 
     fn study(&self) -> Outcome<&'a StudyResults> {
-        self.sources.results.study(self.needed("study")?).map_err(told)
+        self.sources.results.study(self.needed("study")?).map_err(message_of)
     }
 
     fn metric(&self) -> Outcome<Metric> {
-        self.needed("metric")?.parse().map_err(told)
+        self.needed("metric")?.parse().map_err(message_of)
     }
 
     fn spread(&self) -> Outcome<Spread> {
-        self.optional("spread")?.map_or(Ok(self.sources.spread), |text| text.parse().map_err(told))
+        self.optional("spread")?.map_or(Ok(self.sources.spread), |text| text.parse().map_err(message_of))
     }
 
     /// The column that is meant by a name; see the head of this file.
     fn column(&self, name: &'a str) -> Outcome<AnyColumn<'a>> {
         if let Some((group, variant)) = name.split_once('/') {
             if let Some(study) = self.sources.results.studies.iter().find(|study| study.name == group) {
-                return study.column(variant).map(AnyColumn::Ours).map_err(told);
+                return study.column(variant).map(AnyColumn::Ours).map_err(message_of);
             }
             if let Some(published) = self.sources.published.iter().find(|published| published.name == group) {
                 let known = published.variants();
@@ -179,7 +179,7 @@ impl<'a> Ask<'a> {
         if self.values("study").is_none() {
             return Err(format!("'{name}' needs study=, or STUDY/ before it"));
         }
-        self.study()?.column(name).map(AnyColumn::Ours).map_err(told)
+        self.study()?.column(name).map(AnyColumn::Ours).map_err(message_of)
     }
 
     fn our_column(&self, name: &'a str) -> Outcome<Column<'a>> {
@@ -349,7 +349,7 @@ impl<'a> Ask<'a> {
         let (word, study) = (self.word(&words)?, self.study()?);
         let (variant, task) = (self.optional("variant")?, self.optional("task")?);
         if let Some(variant) = variant {
-            study.column(variant).map_err(told)?;
+            study.column(variant).map_err(message_of)?;
         }
         if let Some(task) = task.filter(|task| !study.tasks.iter().any(|known| known == task)) {
             return Err(format!("there is no task '{task}'; there are {}", study.tasks.join(", ")));
@@ -381,6 +381,6 @@ impl<'a> Ask<'a> {
     }
 }
 
-fn told(error: crate::error::Error) -> Fault {
+fn message_of(error: crate::error::Error) -> DirectiveError {
     error.to_string()
 }

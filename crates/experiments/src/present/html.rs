@@ -1,25 +1,25 @@
 //! Blocks as one HTML page that needs nothing else.
 
 use super::{Block, Cell, Table};
-use deepgp_report::page::{document, words};
+use deepgp_report::page::{document, escape_html};
 
 /// The whole page.
 pub fn page(title: &str, blocks: &[Block]) -> String {
     let mut body = String::new();
     for block in blocks {
         body += &match block {
-            Block::Heading(text) => format!("<h2>{}</h2>\n", words(text)),
-            Block::Text(text) => format!("<p>{}</p>\n", words(text)),
+            Block::Heading(text) => format!("<h2>{}</h2>\n", escape_html(text)),
+            Block::Text(text) => format!("<p>{}</p>\n", escape_html(text)),
             Block::Table(table) => self::table(table),
             Block::List { title, items } => {
-                let items: String = items.iter().map(|item| format!("<li>{}</li>\n", words(item))).collect();
-                format!("<h3>{}</h3>\n<ul class=\"short\">\n{items}</ul>\n", words(title))
+                let items: String = items.iter().map(|item| format!("<li>{}</li>\n", escape_html(item))).collect();
+                format!("<h3>{}</h3>\n<ul class=\"short\">\n{items}</ul>\n", escape_html(title))
             }
             Block::Figure(captioned) => format!(
                 "<figure>\n<h3>{}</h3>\n<div class=\"plot\">{}</div><figcaption>{}</figcaption>\n</figure>\n",
-                words(&captioned.figure.title),
+                escape_html(&captioned.figure.title),
                 captioned.figure.inline_svg(),
-                words(&captioned.caption)
+                escape_html(&captioned.caption)
             ),
         };
     }
@@ -27,9 +27,11 @@ pub fn page(title: &str, blocks: &[Block]) -> String {
 }
 
 fn table(table: &Table) -> String {
-    let head: String = table.head.iter().map(|name| format!("<th>{}</th>", words(name))).collect();
-    let mut out =
-        format!("<h3>{}</h3>\n<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n", words(&table.title));
+    let head: String = table.head.iter().map(|name| format!("<th>{}</th>", escape_html(name))).collect();
+    let mut out = format!(
+        "<h3>{}</h3>\n<div class=\"wide\"><table>\n<thead><tr>{head}</tr></thead>\n",
+        escape_html(&table.title)
+    );
     let (results, summary) = table.rows.split_at(table.rows.len() - table.summary_rows.min(table.rows.len()));
     for (part, rows) in [("tbody", results), ("tfoot", summary)] {
         let rows: String =
@@ -40,7 +42,7 @@ fn table(table: &Table) -> String {
     }
     out += "</table></div>\n";
     if !table.notes.is_empty() {
-        out += &format!("<p class=\"small\">{}</p>\n", words(&table.notes.join(" ")));
+        out += &format!("<p class=\"small\">{}</p>\n", escape_html(&table.notes.join(" ")));
     }
     out
 }
@@ -48,6 +50,7 @@ fn table(table: &Table) -> String {
 fn cell(cell: &Cell) -> String {
     let class = if cell.best { " class=\"best\"" } else { "" };
     // A number, its uncertainty and its mark stay on one line.
-    let text = words(&cell.text).replace(" ± ", "\u{a0}±\u{a0}").replace(" ▲", "\u{a0}▲").replace(" ▼", "\u{a0}▼");
+    let text =
+        escape_html(&cell.text).replace(" ± ", "\u{a0}±\u{a0}").replace(" ▲", "\u{a0}▲").replace(" ▼", "\u{a0}▼");
     format!("<td{class}>{text}</td>")
 }

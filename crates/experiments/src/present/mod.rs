@@ -8,12 +8,12 @@ mod html;
 mod latex;
 mod markdown;
 mod numbers;
+mod problems;
 mod report;
 mod scores;
 mod search_figure;
 mod searches;
 mod template;
-mod troubles;
 mod versus;
 
 pub use columns::{AnyColumn, Spread};
@@ -22,12 +22,12 @@ pub use directives::Sources;
 pub use html::page;
 pub use latex::fragment;
 pub use markdown::text;
+pub use problems::problems;
 pub use report::{Options, aggregate, blocks};
 pub use scores::{ScoreTable, score_table};
 pub use search_figure::search_trace;
 pub use searches::{chosen_variants, learning_rates};
 pub use template::{Filled, fill};
-pub use troubles::troubles;
 pub use versus::{versus_published, versus_table};
 
 use deepgp_report::plot::Figure;

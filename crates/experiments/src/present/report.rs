@@ -3,10 +3,10 @@
 use super::Block;
 use super::columns::{AnyColumn, Spread};
 use super::cost_figures::{depth, engines, frontier};
+use super::problems::problems;
 use super::scores::{ScoreTable, score_table};
 use super::search_figure::search_trace;
 use super::searches::{chosen_variants, learning_rates};
-use super::troubles::troubles;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::published::Published;
@@ -69,15 +69,15 @@ pub fn blocks(results: &Results, published: &[Published], options: &Options<'_>)
         blocks.extend(chosen_variants(study).map(Block::Table));
         blocks.extend(learning_rates(study).map(Block::Table));
         if options.figures {
-            blocks.extend(shown(study));
+            blocks.extend(study_blocks(study));
         }
-        blocks.extend(troubles(study));
+        blocks.extend(problems(study));
     }
     Ok(blocks)
 }
 
 /// The figures that a study has something for: cost is worth a figure where it varies by design.
-fn shown(study: &StudyResults) -> Vec<Block> {
+fn study_blocks(study: &StudyResults) -> Vec<Block> {
     let columns = study.columns();
     let mut figures: Vec<_> = search_trace(study, &study.tasks).into_iter().collect();
     let different = |of: &dyn Fn(&Run) -> String| {

@@ -34,20 +34,20 @@ pub fn fill(template: &str, path: &Path, sources: &Sources<'_>, link: &dyn Fn(&F
     while let Some(start) = rest.find("{{") {
         let (before, after) = rest.split_at(start);
         line += before.matches('\n').count();
-        let fault = |cause: String| Error::Template { path: path.into(), line, cause };
-        let end = after.find("}}").ok_or_else(|| fault("a directive without }}".into()))?;
+        let error = |cause: String| Error::Template { path: path.into(), line, cause };
+        let end = after.find("}}").ok_or_else(|| error("a directive without }}".into()))?;
         let (inside, behind) = (&after[2..end], &after[end + 2..]);
         filled.text += before;
-        let directive = parse(inside).map_err(fault)?;
+        let directive = parse(inside).map_err(error)?;
         let blank = |text: &str| text.trim().is_empty();
         let is_alone = blank(before.rsplit('\n').next().unwrap_or(""))
             && blank(behind.split('\n').next().unwrap_or(""))
             // Another directive before it on the same line leaves its text behind.
             && blank(filled.text.rsplit('\n').next().unwrap_or(""));
-        match evaluate(&directive, sources).map_err(fault)? {
+        match evaluate(&directive, sources).map_err(error)? {
             Replacement::Inline(text) => filled.text += &text,
             Replacement::Blocks(_) if !is_alone => {
-                return Err(fault(format!("'{}' must stand on a line of its own", directive.name)));
+                return Err(error(format!("'{}' must stand on a line of its own", directive.name)));
             }
             Replacement::Blocks(blocks) => {
                 let parts: Vec<String> = blocks.iter().map(|block| markdown::block(block, link)).collect();

@@ -36,8 +36,8 @@ pub enum Verdict {
 }
 
 impl Paired {
-    /// Of pairs of scores, one pair for each split, whose test and training parts have sizes in this ratio; none of no
-    /// pairs.
+    /// The comparison of pairs of scores, one pair for each split, whose test and training parts have sizes in this
+    /// ratio; none of no pairs.
     ///
     /// ```text
     /// d̄ = Σ dᵢ/n      s_d² = Σ (dᵢ − d̄)²/(n − 1)      t = d̄/√((1/n + n_test/n_train) s_d²)

@@ -18,7 +18,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of these values; none of no values.
+    /// The summary of some values; none if there are no values.
     ///
     /// ```text
     /// x̄ = Σ xᵢ/n      s² = Σ (xᵢ − x̄)²/(n − 1)      standard error = s/√n

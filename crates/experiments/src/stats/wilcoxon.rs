@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same from all patterns of signs.
+    /// The p value from all patterns of signs.
     fn by_enumeration(differences: &[f64]) -> f64 {
         let d: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
         let ranks = mid_ranks(&d, |a, b| a.abs().total_cmp(&b.abs()));

@@ -4,11 +4,11 @@
 use deepgp::infer::Engine;
 use deepgp::train::Termination;
 use deepgp_experiments::record::{Course, Criterion, Key, Line, Run, RunResult, Search, SearchSettings, Trial};
-use deepgp_experiments::{Circumstances, Network, Variant};
+use deepgp_experiments::{Environment, Network, Variant};
 use deepgp_task::Scores;
 
-pub fn circumstances() -> Circumstances {
-    Circumstances { version: "0.1.0".into(), commit: None, machine: "made up".into(), instruction_set: "none".into() }
+pub fn environment() -> Environment {
+    Environment { version: "0.1.0".into(), commit: None, machine: "made up".into(), instruction_set: "none".into() }
 }
 
 pub fn scores(rmse: f64, mean_log_density: f64) -> Scores {
@@ -63,7 +63,7 @@ pub fn run(study: &str, task: &str, variant: &Variant, split: usize, result: Opt
         },
         seconds: 1e-3 * (inducing * inducing * units) as f64 * (1.0 + 0.01 * split as f64),
         automatic: None,
-        circumstances: circumstances(),
+        environment: environment(),
     }
 }
 
@@ -113,7 +113,7 @@ pub fn search(study: &str, task: &str, variant: &Variant) -> Search {
         learning_rate: best,
         loss: -1.2,
         seconds: 12.5,
-        circumstances: circumstances(),
+        environment: environment(),
     }
 }
 

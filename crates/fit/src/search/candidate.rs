@@ -1,4 +1,4 @@
-//! What can be chosen.
+//! Candidates: the models that a search compares.
 
 use deepgp::Result;
 use deepgp::init::{KernelChoice, MeanChoice};
@@ -19,10 +19,11 @@ const MOST_LINEAR: usize = 50;
 /// Inducing inputs that models begin with, and the most.
 pub(crate) const FEW_INDUCING: usize = 100;
 const MOST_INDUCING: usize = 1600;
-/// Share of its evaluations that a sparse GP with more than the first takes: it starts from one with half of them.
-const RUNG: f64 = 0.25;
+/// Share of its evaluations that a sparse GP with more inducing inputs than the first takes: it starts from one with
+/// half as many.
+const DOUBLING_SHARE: f64 = 0.25;
 /// Rows of a minibatch, for few rows and for many.
-const BATCH: [usize; 2] = [100, 200];
+const BATCH_ROWS: [usize; 2] = [100, 200];
 /// Power of sparse GPs and wide networks: steadier than 1, and less cautious than 0.
 pub(crate) const PLAIN_ALPHA: f64 = 0.5;
 /// Learning rate of networks without and with a linear mean, which keeps larger steps from doing harm.
@@ -82,23 +83,23 @@ impl Candidate {
         self.design.is_plain()
     }
 
-    /// Whether it is no more than a floor: the linear model, or the constant.
-    pub fn is_floor(&self) -> bool {
+    /// Whether it is a baseline: the linear model, or the constant.
+    pub fn is_baseline(&self) -> bool {
         matches!(self.design, Design::Constant | Design::Sparse { kernel: KernelChoice::Linear, .. })
     }
 
-    /// The same with twice the inducing inputs, if that makes sense for so many rows.
+    /// This one with twice the inducing inputs, if that makes sense for so many rows.
     pub fn grown(&self, rows: usize) -> Option<Self> {
         Some(Self { design: self.design.grown(rows)?, ..*self })
     }
 
-    /// The same with half the inducing inputs, if it starts from what they found: a sparse GP.
+    /// This one with half the inducing inputs, if it starts from what they found: a sparse GP.
     pub(crate) fn halved(&self) -> Option<Self> {
         let Design::Sparse { kernel, inducing } = self.design else { return None };
         Some(Self { design: Design::Sparse { kernel, inducing: inducing / 2 }, form: self.form })
     }
 
-    /// The same with another power, if it is a network.
+    /// This one with another power, if it is a network.
     pub fn with_alpha(&self, power: f64) -> Option<Self> {
         Some(Self { design: self.design.with_alpha(power)?, ..*self })
     }
@@ -178,7 +179,7 @@ impl Design {
         matches!(self, Self::Exact { .. } | Self::Constant | Self::Sparse { .. })
     }
 
-    /// The same with twice the inducing inputs, if that makes sense for so many rows.
+    /// This one with twice the inducing inputs, if that makes sense for so many rows.
     pub fn grown(&self, rows: usize) -> Option<Self> {
         let mut next = self.clone();
         match &mut next {
@@ -190,7 +191,7 @@ impl Design {
         }
     }
 
-    /// The same with another power, if it is a network.
+    /// This one with another power, if it is a network.
     pub fn with_alpha(&self, power: f64) -> Option<Self> {
         let mut next = self.clone();
         match &mut next {
@@ -211,7 +212,7 @@ impl Design {
             // Nothing of theirs can grow or vary, so nobody asks.
             Self::Exact { .. } | Self::Constant => 0.0,
             Self::Sparse { inducing, .. } => {
-                let evaluations = rung_evaluations(*inducing, evaluations);
+                let evaluations = doubling_evaluations(*inducing, evaluations);
                 8.0 * (rows.min(MOST_EVIDENCE_ROWS) * inducing * inducing * evaluations) as f64
             }
             Self::Network { hidden, inducing, .. } => {
@@ -252,12 +253,12 @@ impl Design {
 }
 
 /// Evaluations of the evidence of a sparse GP with so many inducing inputs, where one with few takes `evaluations`.
-pub(crate) fn rung_evaluations(inducing: usize, evaluations: usize) -> usize {
-    if inducing <= FEW_INDUCING { evaluations } else { (RUNG * evaluations as f64).ceil() as usize }
+pub(crate) fn doubling_evaluations(inducing: usize, evaluations: usize) -> usize {
+    if inducing <= FEW_INDUCING { evaluations } else { (DOUBLING_SHARE * evaluations as f64).ceil() as usize }
 }
 
 fn batch(rows: usize) -> usize {
-    BATCH[usize::from(rows > MOST_EXACT_ROWS)]
+    BATCH_ROWS[usize::from(rows > MOST_EXACT_ROWS)]
 }
 
 impl Display for Design {

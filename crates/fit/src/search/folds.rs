@@ -12,12 +12,12 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// With fewer rows every row validates once (cross-validation); with more, a part of them is enough.
-const FEW_ROWS: usize = 2000;
+/// Up to this many rows, every row validates once (cross-validation); of more, a part is enough.
+const MOST_CROSS_VALIDATION_ROWS: usize = 2000;
 /// Folds of a cross-validation.
 const FOLDS: usize = 4;
 /// Share of the rows that validates where there are many, and the most.
-const SHARE: f64 = 0.15;
+const VALIDATION_SHARE: f64 = 0.15;
 const MOST_VALIDATION: usize = 4000;
 /// With fewer rows there is nothing to validate by.
 pub(crate) const LEAST_ROWS: usize = FOLDS;
@@ -50,8 +50,8 @@ pub(crate) fn folds(data: &StandardisedData, seed: u64) -> Result<Vec<Fold>> {
     groups.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     let (count, size) = match rows {
         0..LEAST_ROWS => return Ok(Vec::new()),
-        LEAST_ROWS..=FEW_ROWS => (FOLDS, rows.div_ceil(FOLDS)),
-        _ => (1, ((SHARE * rows as f64) as usize).min(MOST_VALIDATION)),
+        LEAST_ROWS..=MOST_CROSS_VALIDATION_ROWS => (FOLDS, rows.div_ceil(FOLDS)),
+        _ => (1, ((VALIDATION_SHARE * rows as f64) as usize).min(MOST_VALIDATION)),
     };
     // The fold that a row validates in, if any: groups in order, each fold until it is full.
     let (mut fold_of, mut before) = (vec![usize::MAX; rows], 0);

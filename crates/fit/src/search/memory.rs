@@ -22,7 +22,7 @@ const VERSION: u32 = 2;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Inner {
-    /// That of the program which the entries are from.
+    /// The version of the program that made the entries.
     #[serde(default)]
     version: u32,
     origin: Option<Origin>,

@@ -45,7 +45,7 @@ impl SearchSettings {
         Training { steps: times(steps, 20.0), evaluations: times(EVALUATIONS, 10.0), seed: self.seed, threads: 1 }
     }
 
-    /// Of so many pieces of work: how many are done at a time, and threads of each.
+    /// For so many pieces of work: how many are done at a time, and the threads of each.
     pub(crate) fn shares(&self, pieces: usize) -> (usize, usize) {
         let at_a_time = self.threads.min(pieces).max(1);
         (at_a_time, (self.threads / at_a_time).max(1))

@@ -1,17 +1,19 @@
-//! Which of the finalists are mixed, and with what weights; and whether a difference between models is more than luck.
+//! The mixture of the finalists, and its weights.
+//!
+//! [`is_gain`] tells whether a difference between two models is more than chance.
 
 use super::candidate::Design;
 use super::trial::Trial;
 use deepgp_task::{finite_mean, mix_log_densities, stacking_weights};
 
 /// With fewer validation rows a mixture must be better than a constant by so many standard errors.
-const FEW_ROWS: usize = 20;
+const FEW_VALIDATION_ROWS: usize = 20;
 const LEAST_ERRORS_OF_FEW: f64 = 3.0;
-/// Members with a smaller weight are left out of a mixture. Floors cost nothing, and their wide error bars take care of
-/// a row in hundreds that is simply wrong, whatever their weight; but they widen those of all rows, and must be worth
-/// so many nats, of all rows together.
+/// Members with a smaller weight are left out of a mixture. Baselines cost nothing, and their wide error bars take care
+/// of a row in hundreds that is simply wrong, whatever their weight; but they widen those of all rows, and must be
+/// worth so many nats, of all rows together.
 const LEAST_WEIGHT: f64 = 0.01;
-const LEAST_WORTH_OF_FLOOR: f64 = 1.0;
+const LEAST_WORTH_OF_BASELINE: f64 = 1.0;
 
 /// Whether log densities of the same rows are better by so many nats a row, and by so many standard errors.
 pub(crate) fn is_gain(before: &[f64], after: &[f64], nats: f64, errors: f64) -> bool {
@@ -26,13 +28,13 @@ pub(crate) fn is_gain(before: &[f64], after: &[f64], nats: f64, errors: f64) -> 
     mean > nats && mean > errors * (var / n).sqrt()
 }
 
-/// The best of the finalists, without a floor to guard it and therefore by its log densities as they are.
+/// The best of the finalists, without a baseline beside it and therefore by its own log densities.
 pub(crate) fn best_alone(finalists: Vec<Trial>) -> Vec<(f64, Trial)> {
     let scored = finalists.into_iter().filter_map(|trial| Some((trial.tried.mean_log_density?, trial)));
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, best)| (1.0, best)).into_iter().collect()
 }
 
-/// The best mixture of so many finalists and of floors, or the best of them alone where mixing does not help; the
+/// The best mixture of so many finalists and of baselines, or the best of them alone where mixing does not help; the
 /// heaviest first.
 pub(crate) fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
     finalists.retain(|trial| trial.tried.mean_log_density.is_some());
@@ -42,9 +44,9 @@ pub(crate) fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
     }
     finalists.sort_by(|a, b| b.score().total_cmp(&a.score()));
     if most == 1 {
-        // The heaviest of many need not be the best with a floor.
-        let best = finalists.iter().map(|trial| trial.candidate.clone()).find(|candidate| !candidate.is_floor());
-        finalists.retain(|trial| trial.candidate.is_floor() || Some(&trial.candidate) == best.as_ref());
+        // The heaviest of many need not be the best with a baseline.
+        let best = finalists.iter().map(|trial| trial.candidate.clone()).find(|candidate| !candidate.is_baseline());
+        finalists.retain(|trial| trial.candidate.is_baseline() || Some(&trial.candidate) == best.as_ref());
     }
     // The lightest are left out until all that are left weigh enough.
     let mut chosen = finalists;
@@ -52,9 +54,9 @@ pub(crate) fn mix(mut finalists: Vec<Trial>, most: usize) -> Vec<(f64, Trial)> {
         let columns: Vec<Vec<f64>> = chosen.iter().map(|trial| trial.log_densities.clone()).collect();
         let mut mixed: Vec<(f64, Trial)> = stacking_weights(&columns).into_iter().zip(chosen).collect();
         mixed.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let are_many = mixed.iter().filter(|(_, trial)| !trial.candidate.is_floor()).count() > most;
+        let are_many = mixed.iter().filter(|(_, trial)| !trial.candidate.is_baseline()).count() > most;
         let is_light = |place: &usize| match &mixed[*place] {
-            (_, trial) if trial.candidate.is_floor() => worth(&mixed, *place) < LEAST_WORTH_OF_FLOOR,
+            (_, trial) if trial.candidate.is_baseline() => worth(&mixed, *place) < LEAST_WORTH_OF_BASELINE,
             (weight, _) => are_many || *weight < LEAST_WEIGHT,
         };
         let Some(lightest) = (0..mixed.len()).rev().find(is_light) else {
@@ -83,7 +85,9 @@ pub(crate) fn cautious(mixture: Vec<(f64, Trial)>, finalists: Vec<Trial>) -> Vec
         return mixture;
     };
     let of_mixture = log_densities(&mixture);
-    if of_mixture.len() >= FEW_ROWS || is_gain(&constant.log_densities, &of_mixture, 0.0, LEAST_ERRORS_OF_FEW) {
+    if of_mixture.len() >= FEW_VALIDATION_ROWS
+        || is_gain(&constant.log_densities, &of_mixture, 0.0, LEAST_ERRORS_OF_FEW)
+    {
         return mixture;
     }
     vec![(1.0, constant)]
@@ -112,7 +116,13 @@ mod tests {
         let mean_log_density = finite_mean(&log_densities);
         let tried = Tried { name: name.into(), steps: 1, folds: 1, mean_log_density, weight: 0.0 };
         let design = Design::Exact { kernel: KernelChoice::Eq };
-        Trial { candidate: design.into(), tried, guarded: log_densities.clone(), log_densities, fitted: None }
+        Trial {
+            candidate: design.into(),
+            tried,
+            robust_log_densities: log_densities.clone(),
+            log_densities,
+            fitted: None,
+        }
     }
 
     /// Log densities that are good on every row for which `good` holds.
@@ -134,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_floor_stays_for_the_sake_of_a_row_in_hundreds() {
+    fn a_baseline_stays_for_the_sake_of_a_row_in_hundreds() {
         // Sharp but for one row that is simply wrong; a constant that is wide everywhere.
         let sharp = trial("sharp", (0..600).map(|n| if n == 7 { -300.0 } else { 1.0 }).collect());
         let wide = |design: Design| Trial { candidate: design.into(), ..trial("wide", vec![-4.0; 600]) };

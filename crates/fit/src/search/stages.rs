@@ -18,14 +18,14 @@ const SURVIVORS: usize = 2;
 /// The most flops of a trial with more inducing inputs, at full effort: about half a minute.
 const MOST_WORK: f64 = 2.2e12;
 /// Nats per row by which a model may be behind the best and still be tried in other forms.
-const REACH: f64 = 0.25;
-/// The same for networks that are tried with other powers, which gain less.
-const REACH_OF_POWERS: f64 = 0.1;
+const REACH_NATS: f64 = 0.25;
+/// Nats per row by which a network may be behind the best and still be tried with other powers, which gain less.
+const REACH_NATS_OF_POWERS: f64 = 0.1;
 /// Nats per row that more inducing inputs must gain to be worth it.
 const LEAST_GAIN: f64 = 0.005;
 /// Doublings in a row by which a plain GP may gain less before it stops growing. The first has fewer evaluations than
 /// what it starts from, and may gain nothing where later ones gain much.
-const SECOND_CHANCES: usize = 1;
+const ALLOWED_IDLE_DOUBLINGS: usize = 1;
 /// Nats per row, and standard errors of them, that another form of the data must gain a plain GP to be tried further.
 const LEAST_FORM_GAIN: f64 = 0.01;
 const LEAST_FORM_ERRORS: f64 = 1.0;
@@ -70,9 +70,9 @@ impl SearchResult {
     }
 }
 
-/// Searches on standardised rows. `on_tried` is told of everything that is tried, as it ends, on the caller's thread.
-/// Once it is time to stop the search ends, and the answer is the best model so far; with what is in `memory` by then
-/// it can be taken up again.
+/// Searches on standardised rows. `on_tried` is called with everything that is tried, as it ends, on the caller's
+/// thread. Once it is time to stop the search ends, and the answer is the best model so far; with what is in `memory`
+/// by then it can be taken up again.
 ///
 /// # Errors
 /// What the data are refused for; [`Error::Empty`] if no candidate could be trained at all; [`Error::OtherData`] for
@@ -104,24 +104,24 @@ fn in_form(form: Form, designs: impl IntoIterator<Item = Design>) -> Vec<Candida
 
 /// Whether a model does better with the data in another form.
 fn pays(before: &Trial, after: &Trial) -> bool {
-    is_gain(&before.guarded, &after.guarded, LEAST_FORM_GAIN, LEAST_FORM_ERRORS)
+    is_gain(&before.robust_log_densities, &after.robust_log_densities, LEAST_FORM_GAIN, LEAST_FORM_ERRORS)
 }
 
 /// How the growth of a model has gone so far.
 struct Growth {
     /// The best score.
     best: f64,
-    /// Doublings in a row that gained too little, and how many of them are forgiven.
-    idle: usize,
-    chances: usize,
+    /// Doublings in a row that gained too little, and how many of them are allowed.
+    idle_doublings: usize,
+    allowed: usize,
 }
 
 impl Growth {
     /// Whether another doubling is worth trying after one with this score.
     fn goes_on(&mut self, score: f64) -> bool {
-        self.idle = if score < self.best + LEAST_GAIN { self.idle + 1 } else { 0 };
+        self.idle_doublings = if score < self.best + LEAST_GAIN { self.idle_doublings + 1 } else { 0 };
         self.best = self.best.max(score);
-        self.idle <= self.chances
+        self.idle_doublings <= self.allowed
     }
 }
 
@@ -223,8 +223,13 @@ impl Search<'_> {
             return Err(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 });
         };
         let tried = Tried { name: design.to_string(), steps: 0, folds: 0, mean_log_density: None, weight: 1.0 };
-        let trial =
-            Trial { candidate: design.into(), tried, log_densities: Vec::new(), guarded: Vec::new(), fitted: None };
+        let trial = Trial {
+            candidate: design.into(),
+            tried,
+            log_densities: Vec::new(),
+            robust_log_densities: Vec::new(),
+            fitted: None,
+        };
         Ok((Member::new(1.0, fitted), trial))
     }
 
@@ -249,15 +254,15 @@ impl Search<'_> {
         // much.
         let n_first = first.iter().map(|fold| fold.constant.len()).sum();
         let on_first = |trials: &[Trial]| best(trials, |trial| trial.score_on(n_first));
-        if warp.is_some() && on_first(&of_first) > on_first(&finalists) - REACH {
-            let again = match leader(&of_first).filter(|_| gain >= REACH) {
+        if warp.is_some() && on_first(&of_first) > on_first(&finalists) - REACH_NATS {
+            let again = match leader(&of_first).filter(|_| gain >= REACH_NATS) {
                 Some(best) => vec![best.candidate.design.clone()],
                 None => networks,
             };
             of_first.extend(self.try_on(first, &in_form(Form { warp: None, indicators }, again), |trial| trial));
         }
         of_first.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        let least = on_first(&finalists) - REACH;
+        let least = on_first(&finalists) - REACH_NATS;
         let survivors = of_first.iter().filter(|trial| trial.score() >= least).take(SURVIVORS);
         finalists.extend(self.on_all_folds(survivors.cloned().collect()));
         self.grow(&mut finalists);
@@ -268,7 +273,7 @@ impl Search<'_> {
     /// The plain GPs with indicators of inputs that take few values, and whether they pay for the best of them.
     fn indicated(&mut self, plain: &[Trial]) -> (Vec<Trial>, bool) {
         let form = Form { indicators: true, ..Form::default() };
-        let whole = || plain.iter().filter(|trial| !trial.candidate.is_floor());
+        let whole = || plain.iter().filter(|trial| !trial.candidate.is_baseline());
         if !self.suits(form) {
             return (Vec::new(), false);
         }
@@ -280,7 +285,7 @@ impl Search<'_> {
 
     /// The plain GPs with transformed targets, the best first, if a transform pays for the best of them.
     fn warped(&mut self, plain: &[Trial], indicators: bool) -> Vec<Trial> {
-        let whole = |trial: &&Trial| !trial.candidate.is_floor() && trial.candidate.form.indicators == indicators;
+        let whole = |trial: &&Trial| !trial.candidate.is_baseline() && trial.candidate.form.indicators == indicators;
         let Some(best) = leader(plain.iter().filter(whole)) else { return Vec::new() };
         let forms = WarpKind::ALL.map(|kind| Form { warp: Some(kind), indicators });
         let with = |form| Candidate { form, ..best.candidate.clone() };
@@ -291,11 +296,11 @@ impl Search<'_> {
         warped.truncate(1);
         if let Some(Candidate { design, form: Form { warp, .. } }) = warped.first().map(|trial| trial.candidate.clone())
         {
-            // Floors know no indicators.
+            // Baselines take no indicators.
             let others = plain
                 .iter()
                 .map(|trial| &trial.candidate)
-                .filter(|other| other.design != design && (other.is_floor() || other.form.indicators == indicators));
+                .filter(|other| other.design != design && (other.is_baseline() || other.form.indicators == indicators));
             let with = |other: &Candidate| Candidate { form: Form { warp, ..other.form }, ..other.clone() };
             warped.extend(self.try_on(self.folds, &others.map(with).collect::<Vec<_>>(), |trial| trial));
         }
@@ -309,17 +314,17 @@ impl Search<'_> {
     }
 
     /// More inducing inputs for the best plain GP, if it is among the better models, and for the best network, as long
-    /// as they pay; a plain GP gets [`SECOND_CHANCES`].
+    /// as they pay; a plain GP may have [`ALLOWED_IDLE_DOUBLINGS`].
     fn grow(&mut self, finalists: &mut Vec<Trial>) {
         let mut ranked = finalists.clone();
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
         let rows = self.trials.data.x().rows();
-        let least = best(&ranked, Trial::score) - REACH;
+        let least = best(&ranked, Trial::score) - REACH_NATS;
         ranked.retain(|trial| trial.score() >= least && trial.candidate.grown(rows).is_some());
         let best_of = |is_plain: bool| ranked.iter().find(|trial| trial.candidate.is_plain() == is_plain).cloned();
         for mut last in [best_of(true), best_of(false)].into_iter().flatten() {
-            let chances = if last.candidate.is_plain() { SECOND_CHANCES } else { 0 };
-            let mut growth = Growth { best: last.score(), idle: 0, chances };
+            let allowed = if last.candidate.is_plain() { ALLOWED_IDLE_DOUBLINGS } else { 0 };
+            let mut growth = Growth { best: last.score(), idle_doublings: 0, allowed };
             while let Some(grown) = last.candidate.grown(rows).filter(|grown| self.work(grown) <= self.most_work()) {
                 let Some(next) = self.try_on(self.folds, &[grown], |trial| trial).pop() else { return };
                 finalists.push(next.clone());
@@ -335,7 +340,7 @@ impl Search<'_> {
     /// are better there on all.
     fn vary(&mut self, finalists: &mut Vec<Trial>, first: &[Fold], n_first: usize) {
         let Some(best) = leader(finalists.iter().filter(|trial| !trial.candidate.is_plain())) else { return };
-        if best.score() < leader(&*finalists).map_or(0.0, Trial::score) - REACH_OF_POWERS {
+        if best.score() < leader(&*finalists).map_or(0.0, Trial::score) - REACH_NATS_OF_POWERS {
             return;
         }
         let others: Vec<Candidate> = POWERS.iter().filter_map(|&power| best.candidate.with_alpha(power)).collect();
@@ -402,10 +407,10 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     #[test]
-    fn growth_goes_on_while_it_pays_and_forgives_as_often_as_it_may() {
+    fn growth_goes_on_while_it_pays_or_idle_doublings_are_allowed() {
         // Doublings that are taken before growth ends.
-        let taken = |chances: usize, scores: &[f64]| {
-            let mut growth = Growth { best: -2.75, idle: 0, chances };
+        let taken = |allowed: usize, scores: &[f64]| {
+            let mut growth = Growth { best: -2.75, idle_doublings: 0, allowed };
             scores.iter().take_while(|score| growth.goes_on(**score)).count()
         };
         assert_eq!(taken(0, &[-2.70, -2.60, -2.599, -2.0]), 2);
@@ -469,7 +474,7 @@ mod tests {
             let found = search(&data, &settings, &memory, &never, &mut |_| ())?;
             assert_eq!(found.tried, whole.tried, "stopped after {trials}");
             assert!(
-                found.members.iter().zip(&whole.members).all(|(a, b)| a.network == b.network && a.weight == b.weight)
+                found.members.iter().zip(&whole.members).all(|(a, b)| a.fitted == b.fitted && a.weight == b.weight)
             );
             // Another search is refused, and harms nothing.
             let other = SearchSettings { seed: 1, ..settings };

@@ -1,6 +1,8 @@
-//! One trial: a candidate trained on some rows and validated on others; and what is chosen, trained on all of them.
+//! Trials: candidates trained on some rows and validated on others.
+//!
+//! What a search chooses is trained again here, on all rows.
 
-use super::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, PLAIN_ALPHA, rung_evaluations};
+use super::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, PLAIN_ALPHA, doubling_evaluations};
 use super::folds::Fold;
 use super::memory::{FoldResult, Memory};
 use super::settings::Training;
@@ -26,19 +28,19 @@ use std::sync::atomic::AtomicBool;
 const FIRST_INDUCING: usize = 50;
 /// Starts of a network, and the share of its steps after which the best of them is known.
 const STARTS: u64 = 3;
-const EARLY: f64 = 0.1;
+const EARLY_SHARE: f64 = 0.1;
 /// Variance of what must be there and has nothing to say.
 const NEXT_TO_NOTHING: f64 = 1e-10;
-/// Share of its evaluations that an exact GP from a second start has to get ahead.
-const SECOND: f64 = 0.4;
-/// Share of steps and evaluations that a model which is trained already takes on all rows, and of steps that one from
-/// new starts takes: the last course may be longer than those that only compared.
-const AGAIN: f64 = 0.4;
-const LAST: f64 = 2.5;
+/// Share of its evaluations after which the better start of an exact GP is chosen.
+const SECOND_START_SHARE: f64 = 0.4;
+/// Share of steps and evaluations with which a model that was trained on a part of the rows is trained on all of them.
+const RETRAIN_SHARE: f64 = 0.4;
+/// Multiplies the steps of the last training from new starts, which may be longer than one that only compares.
+const FINAL_FACTOR: f64 = 2.5;
 
-/// Weights of a model and of the constant in comparisons. A row in many that is simply wrong would decide between sharp
-/// models otherwise; in a mixture it does not, since the constant takes care of it there.
-const GUARD: [f64; 2] = [0.99, 0.01];
+/// Weights of a model and of the constant in comparisons: one outlier among many rows would otherwise decide between
+/// sharp models.
+const ROBUST_WEIGHTS: [f64; 2] = [0.99, 0.01];
 
 /// A candidate, what it showed, and the log density of every row that validated it.
 #[derive(Debug, Clone)]
@@ -47,29 +49,30 @@ pub(crate) struct Trial {
     pub tried: Tried,
     /// In standardised units.
     pub log_densities: Vec<f64>,
-    /// The same of a mixture with a little of the constant, for comparisons.
-    pub guarded: Vec<f64>,
+    /// Log densities of a mixture of the model with a little of the constant, for comparisons.
+    pub robust_log_densities: Vec<f64>,
     /// As it was trained on the first fold; nothing if that failed.
     pub fitted: Option<Fitted>,
 }
 
 impl Trial {
-    /// Mean guarded log density; what could not be trained, or is not a number, is worse than everything.
+    /// Mean robust log density; negative infinity if training failed or the mean is not finite.
     pub fn score(&self) -> f64 {
-        self.tried.mean_log_density.and_then(|_| finite_mean(&self.guarded)).unwrap_or(f64::NEG_INFINITY)
+        self.tried.mean_log_density.and_then(|_| finite_mean(&self.robust_log_densities)).unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// The same of the first so many rows.
+    /// The score on the first `rows` validation rows.
     pub fn score_on(&self, rows: usize) -> f64 {
-        let guarded = self.guarded.get(..rows).filter(|_| self.tried.mean_log_density.is_some());
-        guarded.and_then(finite_mean).unwrap_or(f64::NEG_INFINITY)
+        let robust_log_densities =
+            self.robust_log_densities.get(..rows).filter(|_| self.tried.mean_log_density.is_some());
+        robust_log_densities.and_then(finite_mean).unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// The same, with the validation rows of another trial of the same candidate as well.
+    /// This trial joined with the validation rows of another trial of the same candidate.
     pub fn joined(mut self, other: Trial, unit: impl Fn(f64) -> f64) -> Self {
         let is_sound = self.tried.mean_log_density.is_some() && other.tried.mean_log_density.is_some();
         self.log_densities.extend(other.log_densities);
-        self.guarded.extend(other.guarded);
+        self.robust_log_densities.extend(other.robust_log_densities);
         self.tried.folds += other.tried.folds;
         self.tried.mean_log_density = finite_mean(&self.log_densities).map(unit).filter(|_| is_sound);
         self
@@ -77,9 +80,9 @@ impl Trial {
 }
 
 impl Training {
-    /// What a model needs that is trained already, on other rows.
-    fn again(self) -> Self {
-        Self { steps: times(AGAIN, self.steps), evaluations: times(AGAIN, self.evaluations), ..self }
+    /// Training of a model that was trained already, on other rows.
+    fn for_retraining(self) -> Self {
+        Self { steps: times(RETRAIN_SHARE, self.steps), evaluations: times(RETRAIN_SHARE, self.evaluations), ..self }
     }
 }
 
@@ -118,7 +121,7 @@ fn best_start(
     seed: u64,
     stop: &Stop<'_>,
 ) -> Result<Option<Fitted>> {
-    let early = (EARLY * steps as f64).ceil() as usize;
+    let early = (EARLY_SHARE * steps as f64).ceil() as usize;
     let mut best: Option<(f64, Trainer<'_>)> = None;
     for start in 0..STARTS {
         let mut trainer = data.trainer(&design.config(data.x().rows(), steps, seed.wrapping_add(start << 32)))?;
@@ -143,26 +146,26 @@ pub(crate) fn train_again(
     data: &StandardisedData,
     training: Training,
 ) -> Result<Member> {
-    let again = training.again();
-    let Training { steps, evaluations, seed, .. } = again;
+    let retraining = training.for_retraining();
+    let Training { steps, evaluations, seed, .. } = retraining;
     let data = for_candidate(candidate, data)?;
     let fitted = match &candidate.design {
         Design::Exact { .. } => exact::fit(&fitted.network, data.x(), data.y(), evaluations)?.fitted,
         Design::Constant => constant(&data)?,
         // As many as few inducing inputs take: on protein 20 more than a trial's gain many of them 0.03 nats and 2 % of
         // the RMSE.
-        Design::Sparse { .. } => on_all_rows(&fitted.network, &data, again)?,
+        Design::Sparse { .. } => on_all_rows(&fitted.network, &data, retraining)?,
         Design::Network { .. } => {
             let mut config: Config = candidate.design.config(data.x().rows(), steps, seed);
             // The rest of a course that has been gone before.
-            config.train.learning_rate *= AGAIN;
+            config.train.learning_rate *= RETRAIN_SHARE;
             let trainer = Trainer::new(fitted.network.clone(), data.x(), data.y(), config.train)?;
             let flag = AtomicBool::new(false);
             let never = Stop::by(&flag);
             let mut all = vec![run(trainer.with_factors(fitted.factors.clone())?, &never)];
             if data.x().rows() <= MOST_EXACT_ROWS {
                 // Where rows are few, those that the first fold lacked may have left a gap that cannot be mended later.
-                all.push(best_start(&candidate.design, &data, times(LAST, training.steps), seed, &never));
+                all.push(best_start(&candidate.design, &data, times(FINAL_FACTOR, training.steps), seed, &never));
             }
             let sound = all.into_iter().filter_map(|fitted| {
                 let fitted = fitted.ok()??;
@@ -214,7 +217,7 @@ fn exact_gp(data: &StandardisedData, kernel: KernelChoice, training: Training) -
     let found = exact::fit(&start, x, y, evaluations)?;
     let second = || -> Result<Option<Fitted>> {
         let sharp = first_gp(data, kernel, 1, &mut starting_stream(seed))?;
-        let early = exact::fit(&sharp, x, y, times(SECOND, evaluations))?;
+        let early = exact::fit(&sharp, x, y, times(SECOND_START_SHARE, evaluations))?;
         if early.log_evidence <= found.log_evidence {
             return Ok(None);
         }
@@ -254,27 +257,27 @@ fn sparse_gp(
     let first = start(FIRST_INDUCING.min(inducing))?;
     let climbed = if half.is_some() { inducing / 2 } else { 0 };
     let mut fitted = half.map_or_else(|| on_all_rows(&first, data, training), Ok)?;
-    for m in rungs(inducing) {
-        // Drawn for all rungs, since what is drawn depends on what was drawn before.
+    for m in doublings(inducing) {
+        // Drawn for all doublings, since what is drawn depends on what was drawn before.
         let z = start(m)?.layers()[0].z.clone();
         if m <= climbed {
             continue;
         }
         let layer = Layer { z, ..fitted.network.layers()[0].clone() };
         let gp = DeepGp::new(vec![layer], fitted.network.likelihood().clone())?;
-        let of_rung = Training { evaluations: rung_evaluations(m, training.evaluations), ..training };
-        fitted = on_all_rows(&gp, data, of_rung)?;
+        let of_doubling = Training { evaluations: doubling_evaluations(m, training.evaluations), ..training };
+        fitted = on_all_rows(&gp, data, of_doubling)?;
     }
     Ok(fitted)
 }
 
 /// Numbers of inducing inputs between the first and so many, these included, each half of the next; none if the first
 /// are enough.
-fn rungs(inducing: usize) -> Vec<usize> {
-    let mut rungs: Vec<usize> =
+fn doublings(inducing: usize) -> Vec<usize> {
+    let mut doublings: Vec<usize> =
         std::iter::successors(Some(inducing), |m| Some(m / 2)).take_while(|m| *m > FIRST_INDUCING).collect();
-    rungs.reverse();
-    rungs
+    doublings.reverse();
+    doublings
 }
 
 /// Hyperparameters from as many rows as are needed to find them, the factor from all.
@@ -305,7 +308,7 @@ pub(crate) fn cross_validate(
     if !folds.iter().all(|fold| memory.knows(candidate, fold)) && stop.now().is_some() {
         return None;
     }
-    let (mut log_densities, mut guarded, mut first, mut is_sound) = (Vec::new(), Vec::new(), None, true);
+    let (mut log_densities, mut robust_log_densities, mut first, mut is_sound) = (Vec::new(), Vec::new(), None, true);
     for fold in folds {
         let result = match memory.recall(candidate, fold) {
             Some(result) => result,
@@ -325,7 +328,7 @@ pub(crate) fn cross_validate(
             break;
         };
         let both = [of_fold, fold.constant.clone()];
-        guarded.extend(mix_log_densities(&GUARD, &both));
+        robust_log_densities.extend(mix_log_densities(&ROBUST_WEIGHTS, &both));
         let [of_fold, _] = both;
         log_densities.extend(of_fold);
         first = first.or(fitted);
@@ -337,7 +340,7 @@ pub(crate) fn cross_validate(
         mean_log_density: finite_mean(&log_densities).map(unit).filter(|_| is_sound),
         weight: 0.0,
     };
-    Some(Trial { candidate: candidate.clone(), tried, log_densities, guarded, fitted: first })
+    Some(Trial { candidate: candidate.clone(), tried, log_densities, robust_log_densities, fitted: first })
 }
 
 /// What a candidate shows on a fold.

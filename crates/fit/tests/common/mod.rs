@@ -17,7 +17,7 @@ impl Folder {
         Self(path)
     }
 
-    /// Of a fit of `homes.csv` whose model goes here.
+    /// Settings of a fit of `homes.csv` whose model goes here.
     pub fn settings(&self) -> FitSettings {
         FitSettings {
             data: Some("homes.csv".into()),

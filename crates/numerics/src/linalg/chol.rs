@@ -122,8 +122,9 @@ impl Cholesky {
     /// factored.
     ///
     /// ```text
-    /// tr (L Lᵀ)⁻¹ · M ε max_i k_ii < 1          the trace is at least 1/λ_min, M ε max k_ii what rounding may add to λ_min
+    /// tr (L Lᵀ)⁻¹ · M ε max_i k_ii < 1
     /// ```
+    /// The trace is at least 1/λ_min, and M ε max k_ii is what rounding may add to λ_min.
     /// An inverse that is not finite has no such trace.
     fn is_certain(&self, k: &Mat) -> bool {
         let m = k.rows();
@@ -231,7 +232,7 @@ impl Cholesky {
         out
     }
 
-    /// Adjoint of the factorisation, from ∂F/∂L to the symmetric ∂F/∂K. Only the lower triangle of `l_bar` is read.
+    /// Adjoint of the factorisation, from ∂ℒ/∂L to the symmetric ∂ℒ/∂K. Only the lower triangle of `l_bar` is read.
     pub fn adjoint(&self, l_bar: &Mat) -> Mat {
         let m = self.u.rows();
         let (l, lower) = (self.l(), Mat::from_fn(m, m, |i, j| if j <= i { l_bar[(i, j)] } else { 0.0 }));
@@ -242,7 +243,7 @@ impl Cholesky {
         k_bar
     }
 
-    /// The same from Φ = LᵀL̄, whose lower triangle is read, but not symmetric: Y of
+    /// Adjoint of the factorisation from Φ = LᵀL̄, whose lower triangle is read, to Y, which is not symmetric:
     ///
     /// ```text
     /// K̄ = ½ (Y + Yᵀ),   Y = L⁻ᵀ Φ L⁻¹,   Φ = lower triangle of LᵀL̄ with its diagonal halved

@@ -145,7 +145,7 @@ impl MixedColumns<'_> {
 struct MixedRow<V, const D: usize> {
     share: V,
     v: [V; D],
-    /// Those of v, of B and of T.
+    /// Weights of v, of B and of T.
     weights: [[*const f64; 3]; D],
     t: *const f64,
     b: [*mut f64; D],
@@ -192,14 +192,14 @@ impl Job for MixedColumns<'_> {
     }
 }
 
-/// A vector, of which `left` lanes if not W.
+/// Loads a vector, or only `left` lanes of it if not W.
 #[inline(always)]
 unsafe fn load<L: Lanes, const W: bool>(from: *const f64, left: usize) -> L::V {
     // SAFETY: passed on to the caller.
     unsafe { if W { L::load(from) } else { L::load_part(from, left) } }
 }
 
-/// The same to memory.
+/// Stores a vector, or only `left` lanes of it if not W.
 #[inline(always)]
 unsafe fn store<L: Lanes, const W: bool>(to: *mut f64, v: L::V, left: usize) {
     // SAFETY: passed on to the caller.

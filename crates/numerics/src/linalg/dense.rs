@@ -1,4 +1,4 @@
-//! Products of whole matrices for code that is not hot, and what nalgebra does: eigenvectors.
+//! Products and eigenvectors of whole matrices, for code whose time does not matter.
 
 use super::Mat;
 use super::product::{Left, Part, product};

@@ -1,5 +1,6 @@
-//! Cholesky factors and triangular solves on register tiles, by panels of rows: what a panel does to the rows below it
-//! is a product. All matrices are row-major.
+//! Cholesky factors and triangular solves on register tiles, by panels of rows.
+//!
+//! What a panel does to the rows below it is a product. All matrices are row-major.
 
 use super::Mat;
 use super::product::{Mode, Part, Product};
@@ -50,8 +51,7 @@ pub fn cholesky_solving(
     let (stride, columns) = (row_of(m), m + usize::from(x.is_some()));
     u.reshape(m, stride);
     inv_diag.resize(m, 0.0);
-    // The first panel takes its rows from K and x, the others find theirs, less what those above them do, in the place
-    // of U.
+    // The first panel reads K and x; later panels find their rows in U, already updated by the panels above.
     let right = x.as_ref().map(|x| x.as_ptr());
     let mut source = Source { k: k.as_slice().as_ptr(), stride: m, columns: m, scale, shift, right };
     for i in first_panel(m)..m {
@@ -346,7 +346,7 @@ struct Pivots {
 }
 
 impl Pivots {
-    /// Of the block in the first lanes of R vectors, of which the upper triangle is read.
+    /// The factor of the block in the first lanes of R vectors, of which the upper triangle is read.
     #[inline(always)]
     unsafe fn of<L: Lanes, const R: usize>(rows: [L::V; R]) -> Self {
         const { assert!(R <= L::N && L::N <= PAD) };

@@ -126,7 +126,7 @@ impl Mat {
         self.data[first * self.cols..].chunks_exact(self.cols.max(1))
     }
 
-    /// The same, to be changed.
+    /// The rows from `first` on, mutable.
     ///
     /// # Panics
     /// As [`Mat::rows_from`].
@@ -144,12 +144,12 @@ impl Mat {
         self.data.iter_mut().step_by(self.cols + 1).take(self.rows.min(self.cols))
     }
 
-    /// Their sum.
+    /// The trace: the sum of the diagonal.
     pub fn trace(&self) -> f64 {
         self.fold_diagonal(|sum, entry| sum + entry)
     }
 
-    /// They and 0 under an operation for which their order does not matter.
+    /// Folds the diagonal with an operation whose order does not matter, starting from 0.
     pub fn fold_diagonal(&self, f: impl Fn(f64, f64) -> f64) -> f64 {
         let end = self.rows.min(self.cols).checked_sub(1).map_or(0, |last| last * (self.cols + 1) + 1);
         fold_steps(&self.data[..end], self.cols + 1, f)
@@ -287,8 +287,8 @@ impl Mat {
     }
 }
 
-/// The first of some numbers and those `step` after one another, and 0, under an operation for which their order does
-/// not matter: by fours, since each would have to wait for the last.
+/// Folds every `step`-th number, from the first, with an operation whose order does not matter, starting from 0. There
+/// are four accumulators, since an operation on one has to wait for the last.
 fn fold_steps(numbers: &[f64], step: usize, f: impl Fn(f64, f64) -> f64) -> f64 {
     let mut four = [0.0; 4];
     for some in numbers.chunks(4 * step) {

@@ -1,4 +1,4 @@
-//! Dense linear algebra: the only module that knows which library does the arithmetic.
+//! Dense linear algebra: matrices, products, factorisations.
 
 mod chol;
 mod columns;

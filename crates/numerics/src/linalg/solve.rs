@@ -1,6 +1,7 @@
-//! Solutions with a Cholesky factor for many right-hand sides, side by side in rows: by blocks of rows, whose own
-//! triangles are inverted beforehand, so that all that is done to right-hand sides are products. All matrices are
-//! row-major.
+//! Solutions with a Cholesky factor for many right-hand sides.
+//!
+//! Right-hand sides lie side by side in rows. The triangles of blocks of rows are inverted beforehand, so that only
+//! products are applied to right-hand sides. All matrices are row-major.
 
 use super::Mat;
 use super::product::Part;
@@ -52,8 +53,8 @@ impl Factored<'_> {
     }
 }
 
-/// Blocks of rows: the first of them and their number, which is that of lanes but for a few short ones. These come
-/// first, where a lower triangle has least to do.
+/// The start and height of each block of rows. A block has as many rows as a vector has lanes, but for up to three
+/// shorter ones, which come first: there a lower triangle has least to do.
 #[inline(always)]
 fn blocks(m: usize, lanes: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
     let rest = m % lanes;

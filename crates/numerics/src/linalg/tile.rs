@@ -1,5 +1,6 @@
-//! Register tiles: up to 8 rows × 3 vectors of a result stay in registers while the inner index runs. Products and
-//! factorisations are made of them.
+//! Register tiles: up to 8 rows × 3 vectors of a result stay in registers while the inner index runs.
+//!
+//! Products and factorisations are made of them.
 
 use crate::simd::{Lanes, PAD};
 use std::hint::black_box;
@@ -151,7 +152,7 @@ pub(super) fn column_tiles(columns: Range<usize>, lanes: usize) -> impl Iterator
     tiles_of(columns, lanes, VECTORS)
 }
 
-/// The same with at most so many vectors.
+/// Tiles of at most so many vectors.
 #[inline(always)]
 pub(super) fn tiles_of(
     columns: Range<usize>,

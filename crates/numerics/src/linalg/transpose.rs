@@ -97,9 +97,8 @@ pub fn transpose_lower_into(from: &Mat, to: &mut Mat) {
     unsafe { run(Transpose { from, part: Part::Lower, to, stride: m, rows: m, cols: m }) }
 }
 
-/// Where blocks of `lanes` begin that cover `n` ≥ `lanes` rows or columns. One that overlaps another takes what is
-/// left, rather than single numbers, whose stores a vector that is loaded soon after would wait for; so that nothing
-/// waits for that block either, it comes first.
+/// Where blocks of `lanes` begin that cover `n` ≥ `lanes` rows or columns. The remainder is covered by one block that
+/// overlaps another, which is done first: stores of single numbers would stall the vector loads that follow them.
 #[inline(always)]
 fn starts(n: usize, lanes: usize) -> impl Iterator<Item = usize> {
     let first = usize::from(!n.is_multiple_of(lanes));

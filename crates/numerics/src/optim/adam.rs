@@ -35,15 +35,15 @@ impl Adam {
     pub fn check(&self, n: usize) -> Result<()> {
         expect_size("first moments of Adam", n, self.m.len())?;
         expect_size("second moments of Adam", n, self.v.len())?;
-        let fault = |name, entry, value, requirement| Err(Error::Parameter { name, entry, value, requirement });
+        let error = |name, entry, value, requirement| Err(Error::Parameter { name, entry, value, requirement });
         if let Some(i) = self.m.iter().position(|m| !m.is_finite()) {
-            return fault("first moment of Adam", Some(i), self.m[i], "it must be finite");
+            return error("first moment of Adam", Some(i), self.m[i], "it must be finite");
         }
         if let Some(i) = self.v.iter().position(|v| !(*v >= 0.0 && v.is_finite())) {
-            return fault("second moment of Adam", Some(i), self.v[i], "it must be finite and not negative");
+            return error("second moment of Adam", Some(i), self.v[i], "it must be finite and not negative");
         }
         if self.t < 0 {
-            return fault("steps of Adam", None, f64::from(self.t), "they must not be negative");
+            return error("steps of Adam", None, f64::from(self.t), "they must not be negative");
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::linalg::{axpy, dot};
 use std::collections::VecDeque;
 
 /// Pairs that are kept.
-const MEMORY: usize = 10;
+const STORED_PAIRS: usize = 10;
 /// Share of the expected decrease that a step must give.
 const SUFFICIENT: f64 = 1e-4;
 /// Halvings of a step before the search is given up.
@@ -64,7 +64,7 @@ pub fn minimise(
                 let s: Vec<f64> = next.iter().zip(&theta).map(|(a, b)| a - b).collect();
                 let y: Vec<f64> = next_gradient.iter().zip(&gradient).map(|(a, b)| a - b).collect();
                 if dot(&s, &y) > 1e-10 * dot(&y, &y) {
-                    if pairs.len() == MEMORY {
+                    if pairs.len() == STORED_PAIRS {
                         pairs.pop_front();
                     }
                     pairs.push_back((s, y));

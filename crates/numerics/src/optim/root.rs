@@ -3,8 +3,8 @@
 /// Evaluations after which the bracket is as good as it gets; halvings alone need some 50.
 const MOST_EVALUATIONS: usize = 100;
 
-/// Where `f` vanishes between `low` and `high`, at which it is not positive and not negative: to `tolerance`, or as
-/// closely as numbers lie there. For a function that does not change its sign it is the end at which it is closer to 0.
+/// A zero of `f` in [low, high], given f(low) ≤ 0 ≤ f(high): to `tolerance`, or to the spacing of numbers there. If `f`
+/// does not change its sign, the result is the end at which it is closer to 0.
 ///
 /// The first point is that of a straight line through both ends. Each later one is that of a parabola through the last
 /// three points, x as a function of f, where these allow for one without a turn in between, and halves the bracket

@@ -107,9 +107,9 @@ pub fn map<T: Sync, R: Send>(
 }
 
 /// Asks `next` for items until there are no more, has threads `work` on them, and hands results on in order, each as
-/// soon as it is there. What `next` and `hand_on` do is done by the caller's thread, and nothing is kept but two items
-/// a thread: neither need be able to change threads, and no number of items needs more memory than another. There are
-/// no more threads than items; with one thread, or if the system refuses any, the caller's does all.
+/// soon as it is there. `next` and `hand_on` run on the caller's thread, so they need not be `Send`. At most two items
+/// per thread are held, however many there are. There are no more threads than items; with one thread, or if the system
+/// refuses any, the caller's thread does all.
 ///
 /// # Errors
 /// The first in the order of the items, after all before it were handed on; those of `next` come where its item would

@@ -310,7 +310,7 @@ mod tests {
         }
     }
 
-    /// The same by polynomial number P.
+    /// Powers of two of small exponents by polynomial number P.
     struct SmallPowers<'a, const P: usize>(&'a mut [f64]);
 
     impl<const P: usize> Job for SmallPowers<'_, P> {

@@ -83,7 +83,7 @@ pub trait Lanes: Copy {
     unsafe fn sum4(v: [Self::V; 4]) -> [f64; 4];
     /// N/s times the `s` numbers from memory, where `s` divides N.
     unsafe fn spread(p: *const f64, s: usize) -> Self::V;
-    /// Of N/s vectors, each N/s groups of `s` lanes, the sums over the groups: lane v · s + k is Σ_g v[g · s + k].
+    /// Sums over the groups of `s` lanes of N/s vectors: lane v · s + k is Σ_g v[g · s + k].
     unsafe fn fold(v: &[Self::V], s: usize) -> Self::V;
     /// Transposes an N × N block: `to[j · to_stride + i] = from[i · from_stride + j]`; the two may be the same block.
     unsafe fn transpose(from: *const f64, from_stride: usize, to: *mut f64, to_stride: usize);

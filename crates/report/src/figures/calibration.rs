@@ -112,22 +112,25 @@ fn finding(pit: &[f64]) -> String {
 mod tests {
     use super::*;
 
-    fn said(pit: impl Fn(f64) -> f64) -> String {
+    fn finding_of(pit: impl Fn(f64) -> f64) -> String {
         finding(&(0..1000).map(|i| pit((f64::from(i) + 0.5) / 1000.0)).collect::<Vec<f64>>())
     }
 
     #[test]
     fn the_sentence_tells_good_from_bad() {
         assert!(
-            said(|u| u).contains("95 % of the observed values") && said(|u| u).contains("these intervals are right")
+            finding_of(|u| u).contains("95 % of the observed values")
+                && finding_of(|u| u).contains("these intervals are right")
         );
         // Right at 95 %, wrong at 50 %: a quarter of the rows moved towards the middle.
-        let humped = said(|u| if (0.1..0.9).contains(&u) { 0.5 + 0.7 * (u - 0.5) } else { u });
+        let humped = finding_of(|u| if (0.1..0.9).contains(&u) { 0.5 + 0.7 * (u - 0.5) } else { u });
         assert!(humped.contains("these intervals are right") && humped.contains("too wide"), "{humped}");
         // Errors twice and half as large as the model says.
-        assert!(said(|u| 0.5 + (u - 0.5).signum() * (2.0 * (u - 0.5).abs()).powf(0.4) / 2.0).contains("too narrow"));
-        assert!(said(|u| 0.5 + 0.8 * (u - 0.5)).contains("wider than they need"));
-        assert!(said(|u| u.sqrt()).contains("too low") && said(|u| u * u).contains("too high"));
+        assert!(
+            finding_of(|u| 0.5 + (u - 0.5).signum() * (2.0 * (u - 0.5).abs()).powf(0.4) / 2.0).contains("too narrow")
+        );
+        assert!(finding_of(|u| 0.5 + 0.8 * (u - 0.5)).contains("wider than they need"));
+        assert!(finding_of(|u| u.sqrt()).contains("too low") && finding_of(|u| u * u).contains("too high"));
     }
 
     #[test]

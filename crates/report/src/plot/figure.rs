@@ -195,19 +195,19 @@ impl Mark {
         Self::new(Shape::Upright(x)).dashed()
     }
 
-    /// In this colour.
+    /// Sets the colour.
     pub fn ink(mut self, ink: Ink) -> Self {
         self.ink = ink;
         self
     }
 
-    /// Of this width or radius.
+    /// Sets the width or radius.
     pub fn width(mut self, width: f64) -> Self {
         self.width = width;
         self
     }
 
-    /// Of this opacity.
+    /// Sets the opacity.
     pub fn opacity(mut self, opacity: f64) -> Self {
         self.opacity = opacity;
         self

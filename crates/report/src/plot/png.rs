@@ -58,7 +58,7 @@ impl Raster {
                 }
             }
             Item::Text(text) => {
-                let path = self.words(text);
+                let path = self.draw_text(text);
                 self.cover(&path, Style::Fill(Fill::NonZero), Paint { ink: text.ink, opacity: 1.0 });
             }
             Item::Clipped(rect, items) => {
@@ -140,7 +140,7 @@ impl Raster {
     }
 
     /// Outlines of a line of text.
-    fn words(&self, t: &Text) -> Vec<Command> {
+    fn draw_text(&self, t: &Text) -> Vec<Command> {
         let face = font::face(t.bold);
         let glyphs: Vec<_> = t.text.chars().map(|c| font::glyph(face, c)).collect();
         let length: f64 = glyphs.iter().map(|&(id, share, _)| font::advance(face, id, share * t.size)).sum();

@@ -6,7 +6,7 @@ use super::ticks::{self, Ticks};
 const HUGEST: f64 = 1e305;
 /// Numbers beyond this may leave the picture: an axis needs room for margins, and for ticks in them.
 const HUGEST_END: f64 = 1e300;
-/// The same for powers of ten, so that there is room for margins beyond them.
+/// Powers of ten beyond this may leave a logarithmic picture, so that there is room for margins.
 const MOST_DECADES: f64 = 270.0;
 /// A range narrower than this, compared with its numbers, is taken for one number.
 const NARROWEST: f64 = 1e-9;
@@ -43,7 +43,7 @@ impl Scale {
         }
     }
 
-    /// The same without room below the smallest number, for bars that stand on it.
+    /// This scale without room below the smallest number, for bars that stand on it.
     pub fn standing_on(self, low: f64) -> Self {
         match coordinate(low, self.log) {
             Some(low) if low < self.high => Self { low, ..self },

@@ -107,7 +107,7 @@ impl Writer {
                 }
                 self.text.push_str("</g>\n");
             }
-            Item::Text(text) => self.words(text),
+            Item::Text(text) => self.draw_text(text),
             Item::Clipped(r, items) => {
                 // A nested drawing clips at its edges and, unlike a clip path, needs no name that could clash.
                 let [x, y, w, h] = [r.x, r.y, r.w, r.h].map(number);
@@ -142,7 +142,7 @@ impl Writer {
         }
     }
 
-    fn words(&mut self, t: &Text) {
+    fn draw_text(&mut self, t: &Text) {
         let anchor = match t.anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",

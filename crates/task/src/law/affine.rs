@@ -10,7 +10,7 @@ pub(crate) struct Affine<L> {
     pub shift: f64,
     /// b.
     pub scale: f64,
-    /// Of u.
+    /// The law of u.
     pub law: L,
 }
 

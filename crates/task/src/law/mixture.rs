@@ -103,7 +103,7 @@ impl<L: PredictiveLaw, I: Iterator<Item = (f64, L)> + Clone> PredictiveLaw for M
         self.only()?.as_normal()
     }
 
-    /// It lies between those of the parts.
+    /// The quantile, which lies between those of the parts.
     fn quantile(&self, level: Level) -> f64 {
         let (low, high) = self
             .parts()

@@ -44,7 +44,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// Of a probability between 0 and 1.
+    /// The level of a probability between 0 and 1.
     pub fn new(probability: f64) -> Self {
         Self { probability, score: normal_quantile(probability) }
     }
@@ -59,7 +59,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The one with a given probability, between 0 and 1.
+    /// The central interval of a given probability, between 0 and 1.
     pub fn central(probability: f64) -> Self {
         Self { probability, half_width: -normal_quantile(0.5 * (1.0 - probability)) }
     }
@@ -79,11 +79,11 @@ pub trait PredictiveLaw {
     /// Draws y.
     fn draw(&self, rng: &mut dyn Rng) -> f64;
 
-    /// Numbers between which F is smooth enough for a rule of few nodes, and beyond which there is next to no
-    /// probability.
+    /// Breakpoints for the quadrature of the CRPS: between them F is smooth enough for a rule of few nodes, and beyond
+    /// them there is next to no probability.
     fn landmarks(&self) -> Vec<f64>;
 
-    /// The same law as a normal, if that is what it is.
+    /// This law as a normal, if it is one.
     fn as_normal(&self) -> Option<Normal> {
         None
     }

@@ -17,9 +17,9 @@ pub(crate) fn is_continuous(likelihood: &Likelihood) -> bool {
 /// Laws of rows × targets.
 #[derive(Debug, Clone)]
 pub(crate) enum NetworkLaws {
-    /// All of them normal and independent, with these moments.
+    /// Normal and independent laws with these moments.
     Normal(DiagGaussian),
-    /// Those of observations of latent values.
+    /// Laws of observations of latent values.
     Observed(Observations),
 }
 
@@ -63,8 +63,8 @@ impl Observations {
 }
 
 impl NetworkLaws {
-    /// Of latent values, and of the observations of them that a network predicts: normal where that is their closed
-    /// form.
+    /// Laws of latent values, and of the observations of them that a network predicts: normal where that is their
+    /// closed form.
     pub fn new(likelihood: &Likelihood, Prediction { f, y }: Prediction) -> [Self; 2] {
         let observed = match likelihood {
             Likelihood::Gaussian(_) => Self::Normal(y),
@@ -92,7 +92,7 @@ impl NetworkLaws {
         }
     }
 
-    /// Those of some rows.
+    /// The laws of some rows.
     pub fn of_rows(&self, rows: &[usize]) -> Self {
         let pick = |m: &DiagGaussian| DiagGaussian { mean: m.mean.select_rows(rows), var: m.var.select_rows(rows) };
         match self {

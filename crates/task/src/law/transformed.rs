@@ -10,13 +10,13 @@ use rand::Rng;
 
 /// Step and bound of x in the quadrature of moments, t = m + s sinh x: exact to 1e-3 of the deviation or better, as
 /// transforms are smooth or not. Tails as heavy as |t|⁻⁵ are cut off where they have 1e-15 of the second moment.
-const STEP: f64 = 0.25;
-const REACH: f64 = 18.0;
+const STEP_X: f64 = 0.25;
+const REACH_X: f64 = 18.0;
 
 /// u, with the transform if there is one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Transformed<'a, L> {
-    /// Of t.
+    /// The law of t.
     pub law: L,
     /// g.
     pub warp: Option<&'a Warp>,
@@ -39,9 +39,9 @@ impl<L: PredictiveLaw> Transformed<'_, L> {
 /// ```
 fn moments_of_inverse(law: &impl PredictiveLaw, warp: &Warp) -> (f64, f64) {
     let (mean, var) = law.moments();
-    let (std, count) = (var.sqrt(), (2.0 * REACH / STEP) as usize);
+    let (std, count) = (var.sqrt(), (2.0 * REACH_X / STEP_X) as usize);
     let node = |j: usize| {
-        let x = STEP * j as f64 - REACH;
+        let x = STEP_X * j as f64 - REACH_X;
         let t = mean + std * x.sinh();
         (warp.inverse(t), law.log_prob(t).exp() * x.cosh())
     };

@@ -16,7 +16,8 @@ const MAX_ROWS: i64 = 1 << 31;
 const MAX_BATCH: u64 = 1 << 31;
 /// No frame of LZ4 unfolds to more than so many times its length, for a byte says no more than 255 repetitions.
 const MAX_LZ4: u64 = 1 << 8;
-/// The same of Zstandard, whose smallest block has four bytes and stands for 128 KiB.
+/// No frame of Zstandard unfolds to more than so many times its length: its smallest block has four bytes and stands
+/// for 128 KiB.
 const MAX_ZSTD: u64 = 1 << 15;
 
 /// A message: its description and its body.
@@ -45,7 +46,7 @@ impl Message {
 
     /// The description.
     pub fn header(&self) -> Result<arrow_ipc::Message<'_>, Damage> {
-        root_as_message(&self.metadata).map_err(|fault| format!("a message cannot be parsed: {fault}").into())
+        root_as_message(&self.metadata).map_err(|error| format!("a message cannot be parsed: {error}").into())
     }
 
     pub fn body(&self) -> &Buffer {

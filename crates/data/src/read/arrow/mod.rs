@@ -78,7 +78,7 @@ impl ArrowReader {
     pub fn open_file(mut file: Box<dyn ReadSeek>, path: &Path) -> ReadResult<Self> {
         contain(|| {
             let index = index(&mut *file)?;
-            let footer = root_as_footer(&index).map_err(|fault| format!("the index cannot be parsed: {fault}"))?;
+            let footer = root_as_footer(&index).map_err(|error| format!("the index cannot be parsed: {error}"))?;
             let schema = footer.schema().ok_or("no schema")?;
             let blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
             let positions = blocks.map(|block| u64::try_from(block.offset()));

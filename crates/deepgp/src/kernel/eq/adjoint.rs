@@ -3,10 +3,10 @@
 use super::point_vectors::Width;
 use deepgp_numerics::simd::{Job, Lanes, PAD};
 
-/// ω and ∂F/∂A_d of every point, with the adjoints a_d of ψ₁A_d and x_qd of ξ_q A_d:
+/// ω and ∂ℒ/∂A_d of every point, with the adjoints a_d of ψ₁A_d and x_qd of ξ_q A_d:
 ///
 /// ```text
-/// h_d = a_d + Σ_q x_qd d_q v_q/c_q        ω = ψ₁ Σ_d A_d h_d        ∂F/∂A_d = ψ₁ h_d + 2 b_d Ψ₂A_d
+/// h_d = a_d + Σ_q x_qd d_q v_q/c_q        ω = ψ₁ Σ_d A_d h_d        ∂ℒ/∂A_d = ψ₁ h_d + 2 b_d Ψ₂A_d
 /// ```
 /// All are tables by rows.
 pub(super) struct Psi1Adjoint<'a> {
@@ -17,7 +17,7 @@ pub(super) struct Psi1Adjoint<'a> {
     pub w: *const f64,
     /// A table an output.
     pub a: *const f64,
-    /// Ψ₂A_d, a table an output; ∂F/∂A_d replaces it.
+    /// Ψ₂A_d, a table an output; ∂ℒ/∂A_d replaces it.
     pub psi2_a: *mut f64,
     /// a_d, a vector an output, then x_qd d_q v_q/(c_q w_q) for every dimension if ξ is wanted.
     pub bars: &'a [f64],

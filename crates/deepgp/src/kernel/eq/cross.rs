@@ -1,6 +1,6 @@
 //! k(X, Z) of the exponentiated quadratic law at exact inputs: vector code.
 
-use super::distances::NEAR;
+use super::distances::CLOSE_SQUARED_NORM;
 use super::parameters::Eq;
 use super::tables::EqTables;
 use crate::kernel::padded::row_len;
@@ -82,7 +82,7 @@ impl Cross<'_> {
         // SAFETY: passed on to the caller.
         unsafe {
             match self.place::<L, 1>(n) {
-                square if self.near && square[0] <= NEAR => self.exponents::<L, 1, true>(n, square),
+                square if self.near && square[0] <= CLOSE_SQUARED_NORM => self.exponents::<L, 1, true>(n, square),
                 square => self.exponents::<L, 1, false>(n, square),
             }
         }
@@ -94,7 +94,7 @@ impl Cross<'_> {
         // SAFETY: passed on to the caller.
         unsafe {
             let squares = self.place::<L, POINTS>(n);
-            match squares.iter().filter(|square| self.near && **square <= NEAR).count() {
+            match squares.iter().filter(|square| self.near && **square <= CLOSE_SQUARED_NORM).count() {
                 POINTS => self.exponents::<L, POINTS, true>(n, squares),
                 0 => self.exponents::<L, POINTS, false>(n, squares),
                 _ => {

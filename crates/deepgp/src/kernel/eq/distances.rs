@@ -35,13 +35,13 @@ impl Job for Gram<'_> {
 
 /// Largest |p|² for which |p_i|² + |p_n|² − 2 p_i·p_n may replace |p_i − p_n|², which takes one operation a dimension
 /// instead of two. Exponents are exact to about 10⁻¹⁵ either way, since p itself is rounded.
-pub(super) const NEAR: f64 = 4.0;
+pub(super) const CLOSE_SQUARED_NORM: f64 = 4.0;
 
 /// `out = constant − Σ_q (p_iq − p_jq)²`, p = (z − z_0)/(unit · ℓ), for all pairs, or for i ≤ j at least, in rows of
 /// [`row_len`]. Relative to one of them, points far from zero lose no digits when they are scaled before they are
 /// compared.
 ///
-/// Returns whether all of them are [`NEAR`].
+/// Returns whether all of them are [`CLOSE_SQUARED_NORM`].
 pub(super) struct PairDistances<'a> {
     pub m: usize,
     pub points: &'a [f64],
@@ -65,7 +65,7 @@ impl Job for PairDistances<'_> {
             self.compare::<L>();
         }
         let halves = &self.scaled[self.lengthscale.len() * row_len(self.m)..][..self.m];
-        halves.iter().all(|half| *half >= -0.5 * NEAR)
+        halves.iter().all(|half| *half >= -0.5 * CLOSE_SQUARED_NORM)
     }
 }
 

@@ -1,5 +1,6 @@
-//! Points side by side in the lanes of a vector: how many, their widths, and their gradients from sums over inducing
-//! inputs.
+//! Points side by side in the lanes of a vector.
+//!
+//! Here are their number, their widths c and e, and their gradients from sums over inducing inputs.
 
 use super::pair_layout::PairLayout;
 use super::parameters::Eq;
@@ -76,7 +77,7 @@ const LONGEST: usize = SMALL_POWERS.len() - 1;
 pub(super) enum Psi2Form {
     /// As exponentials of T_ij + γ_i + γ_j − Σ_q w_iq w_jq, checking for those that vanish.
     Guarded,
-    /// The same where none vanishes.
+    /// As these exponentials without the check, where none vanishes.
     Inside,
     /// As products of three powers of two (`psi2_by_products.rs`), the small one by this polynomial of
     /// [`SMALL_POWERS`].
@@ -84,7 +85,7 @@ pub(super) enum Psi2Form {
 }
 
 impl Psi2Form {
-    /// The same where no y of the points is beyond `largest`: products by the shortest polynomial that suffices.
+    /// This form where no y of the points is beyond `largest`: products by the shortest polynomial that suffices.
     pub fn within(self, largest: f64) -> Self {
         match self {
             Psi2Form::ByProducts(_) => {
@@ -187,7 +188,7 @@ impl Job for ComputeWidths<'_> {
     }
 }
 
-/// From the sums of a vector of points to ∂F/∂(input moments) and ∂F/∂(parameters), which are added to, by the formulas
+/// From the sums of a vector of points to ∂ℒ/∂(input moments) and ∂ℒ/∂(parameters), which are added to, by the formulas
 /// at the top of `fused/mod.rs`; `scale` is the factor that sums of F lack, a number a lane. A job, since the compiler
 /// would make so large a closure a function of its own, without vectors.
 pub(super) struct InputGradient<'a> {

@@ -11,7 +11,7 @@ pub(super) struct FillPsi1<'a> {
     pub layout: PairLayout,
     /// D rows of [`row_len`].
     pub points: *const f64,
-    /// The same relative to their middle.
+    /// Inducing inputs relative to their middle.
     pub offsets: *const f64,
     pub widths: &'a [Width],
     /// D tables.

@@ -1,5 +1,6 @@
-//! Ψ₂ of inputs with small variances as products of three powers of two, of which only a small one depends on the pair:
-//! vector code.
+//! Ψ₂ of inputs with small variances as products of powers of two: vector code.
+//!
+//! Of the three powers only one, which is small, depends on the pair.
 //!
 //! With the inducing inputs relative to the middle of all of them, o = z − (z⁻ + z⁺)/2, and C_q = 2 v_q κ_q²/ℓ_q²,
 //!
@@ -39,7 +40,7 @@ impl FillPsi2<'_> {
         }
     }
 
-    /// The same by polynomial number P.
+    /// Fills Ψ₂ by polynomial number P.
     #[inline(always)]
     unsafe fn by_polynomial<L: Lanes, const D: usize, const P: usize>(&mut self) -> usize {
         let (m, mut out) = (self.layout.m, self.out);
@@ -61,7 +62,7 @@ impl FillPsi2<'_> {
         unsafe { out.offset_from_unsigned(self.out) / L::N }
     }
 
-    /// Those of the rows from `first` on; where there are fewer, the last is repeated.
+    /// Factors of the rows from `first` on; where there are fewer, the last is repeated.
     #[inline(always)]
     unsafe fn rows_of<L: Lanes, const D: usize>(&self, first: usize) -> Rows<L, D> {
         // SAFETY: passed on to the caller.

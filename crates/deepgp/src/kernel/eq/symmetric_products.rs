@@ -1,4 +1,4 @@
-//! Products of a symmetric matrix, of which half is stored, with vectors: Ψ₂A_d, and F 1 and F w_q. Vector code.
+//! Products of a symmetric matrix, of which half is stored, with vectors: Ψ₂A_d, F 1 and F w_q, as vector code.
 
 use super::pair_layout::{PairLayout, PairTable, ROWS, VectorTables, with_rows_per_point};
 use deepgp_numerics::linalg::Mat;
@@ -180,7 +180,7 @@ impl Block {
         }
     }
 
-    /// The same; if E it is the first block, which meets all columns: nothing has been summed before.
+    /// A block of the product; if E it is the first block, which meets all columns: nothing has been summed before.
     #[inline(always)]
     unsafe fn product_of<
         L: Lanes,

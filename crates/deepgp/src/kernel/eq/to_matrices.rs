@@ -82,8 +82,8 @@ impl Job for ToRows {
     }
 }
 
-/// The same where points have several rows in a vector: from sums by rows, and from sums by columns, which are added up
-/// over a point's lanes and multiplied by its `twice_b`.
+/// [`ToRows`] where points have several rows in a vector: from sums by rows, and from sums by columns, which are added
+/// up over a point's lanes and multiplied by its `twice_b`.
 pub(super) struct ToRowsFromParts {
     pub layout: PairLayout,
     pub points: usize,

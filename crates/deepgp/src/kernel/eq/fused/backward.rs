@@ -13,7 +13,7 @@ use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::simd::{Aligned, PAD, run};
 
 impl FusedEq {
-    /// The adjoint of [`FusedEq::forward`]; ∂F/∂B comes with [`FusedEq::end_block`].
+    /// The adjoint of [`FusedEq::forward`]; ∂ℒ/∂B comes with [`FusedEq::end_block`].
     pub fn backward(&mut self, law: &Eq, weights: Weights<'_>, bar: GroupBar<'_>, grad: &mut GroupGrad<'_, EqSums>) {
         let (m, dim, d_out, lanes) = (self.m, self.dim, self.d_out, self.lanes);
         self.check(law, weights);
@@ -166,7 +166,7 @@ impl FusedEq {
         }
     }
 
-    /// ∂F/∂A_d of a vector of points as rows of numbers.
+    /// ∂ℒ/∂A_d of a vector of points as rows of numbers.
     fn store_a_bar(&self, k: usize, grad: &mut GroupGrad<'_, EqSums>) {
         let (m, d_out, lanes) = (self.m, self.d_out, self.lanes);
         let PointVector { first, points, layout, .. } = self.points[k];

@@ -13,7 +13,7 @@ const MOST_ITEMS: usize = 40;
 
 /// What went wrong or was corrected on the way: failed runs, runs that diverged, fits worse than a linear model, splits
 /// far below the others, events.
-pub fn troubles(study: &StudyResults) -> Vec<Block> {
+pub fn problems(study: &StudyResults) -> Vec<Block> {
     let (mut failed, mut diverged, mut lost, mut far) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut runs, mut n_lost, mut n_far) = (0, 0, 0);
     let pairs = study.tasks.iter().flat_map(|task| study.variants.iter().map(move |variant| (task, variant)));
@@ -30,7 +30,7 @@ pub fn troubles(study: &StudyResults) -> Vec<Block> {
                 (Some(_), false) => {}
             }
         }
-        let below: Vec<String> = study.far_below(task, variant).iter().map(told).collect();
+        let below: Vec<String> = study.far_below(task, variant).iter().map(describe).collect();
         if !below.is_empty() {
             n_far += below.len();
             far.push(format!("{task}, {variant}, {} of {} splits: {}", below.len(), group.count(), below.join(", ")));
@@ -67,8 +67,8 @@ pub fn troubles(study: &StudyResults) -> Vec<Block> {
     blocks
 }
 
-/// What is said of one split that is far below the others: number, log density, how far, and what helps to tell why.
-fn told(far: &FarBelow) -> String {
+/// A summary of one split that is far below the others: number, log density, how far, and what helps to tell why.
+fn describe(far: &FarBelow) -> String {
     let mut text = format!("{} ({}, {} deviations", far.key.split, short(far.mean_log_density), short(far.deviations));
     if let Some(errors) = far.standard_errors {
         let side = if errors < 0.0 { "above" } else { "below" };

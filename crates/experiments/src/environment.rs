@@ -1,4 +1,4 @@
-//! The circumstances of a measurement: program, commit, machine.
+//! The environment of a measurement: program, commit, machine.
 
 use deepgp_numerics::simd::Isa;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 /// What a measurement was made with. Results do not depend on it, except that another instruction set rounds
 /// differently.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Circumstances {
+pub struct Environment {
     /// Version of the program.
     pub version: String,
-    /// The commit that the program was built from, if that could be told.
+    /// The commit that the program was built from, if it is known.
     pub commit: Option<String>,
     /// Processor and number of threads that the system offers.
     pub machine: String,
@@ -17,8 +17,8 @@ pub struct Circumstances {
     pub instruction_set: String,
 }
 
-impl Circumstances {
-    /// Those of this process.
+impl Environment {
+    /// The environment of this process.
     pub fn here() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
