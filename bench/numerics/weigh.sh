@@ -23,6 +23,13 @@ weigh() { # name, lines of dependencies, body of main
     [ "$1" != nothing ] || empty=$bytes
     printf '{"group":"weight","operation":"%s","crates":%d,"cpu_seconds":%s,"bytes":%d}\n' "$1" $((crates - 1)) \
         "$(awk "BEGIN { print $after - $before }")" $((bytes - ${empty:-0}))
+    [ "$1" = deepgp-numerics ] || return 0
+    cargo clean -q --release -p deepgp-numerics
+    before=$(children)
+    cargo build --release -q -j1
+    after=$(children)
+    printf '{"group":"weight","operation":"deepgp-numerics without what it uses","crates":1,"cpu_seconds":%s}\n' \
+        "$(awk "BEGIN { print $after - $before }")"
 }
 
 # CPU seconds of this shell's children so far.

@@ -65,6 +65,7 @@ pub fn turns(ours: &mut Task<'_>, theirs: &mut Task<'_>) -> Outcome {
 }
 
 /// The same of what uses threads: those of the one sleep before the other begins, whose own are woken before its turn.
+#[cfg(feature = "all")]
 pub fn turns_apart(ours: &mut Task<'_>, theirs: &mut Task<'_>) -> Outcome {
     by_turns(ours, theirs, |task, times| {
         std::thread::sleep(Duration::from_millis(5));
