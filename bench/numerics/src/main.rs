@@ -1,7 +1,7 @@
 //! What deepgp-numerics gains over well-kept crates: see docs/NUMERICS.md.
 //!
-//! `deepgp-numerics-bench [OUT.jsonl] [GROUP …]` times everything, or the groups that are named, prints Markdown and appends a JSON
-//! line for each comparison.
+//! `deepgp-numerics-bench [OUT.jsonl] [GROUP …]` times everything, or the groups that are named, prints Markdown and
+//! appends a JSON line for each comparison.
 
 #[cfg(feature = "all")]
 mod factors;

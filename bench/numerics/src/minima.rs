@@ -1,4 +1,4 @@
-//! Minima, maxima and roots: evaluations and time. Ours asks for value and gradient together, theirs one after the other.
+//! Minima, maxima and roots: evaluations and time. Ours asks for value and gradient together, theirs for one at a time.
 
 use crate::record::Record;
 use crate::turns::{Outcome, task, turns};
