@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Pairs of turns.
 const ROUNDS: usize = 41;
@@ -68,7 +68,7 @@ pub fn turns(ours: &mut Task<'_>, theirs: &mut Task<'_>) -> Outcome {
 #[cfg(feature = "all")]
 pub fn turns_apart(ours: &mut Task<'_>, theirs: &mut Task<'_>) -> Outcome {
     by_turns(ours, theirs, |task, times| {
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(std::time::Duration::from_millis(5));
         task(times.div_ceil(4));
         seconds(task, times)
     })
