@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything in one run: ./run.sh OUT.jsonl prints tables and writes the JSON lines. Takes three minutes beside builds.
+# Everything in one run: ./run.sh OUT.jsonl prints tables and writes the JSON lines. Takes two minutes after the builds.
 # `wide` chooses its vectors when it is compiled, so a second build is made for this processor.
 set -eu
 out=$(realpath "$1")
