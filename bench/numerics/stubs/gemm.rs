@@ -1,0 +1,29 @@
+fn main() {
+    let n = std::env::args().count() + 9;
+    let (a, mut c) = (vec![1.0_f64; n * n], vec![0.0; n * n]);
+    let s = n as isize;
+    unsafe {
+        gemm::gemm(
+            n,
+            n,
+            n,
+            c.as_mut_ptr(),
+            s,
+            1,
+            false,
+            a.as_ptr(),
+            s,
+            1,
+            a.as_ptr(),
+            s,
+            1,
+            0.0,
+            1.0,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        )
+    };
+    println!("{}", c[0]);
+}
