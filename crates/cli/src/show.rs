@@ -123,6 +123,15 @@ fn noise(saved: &SavedModel) -> Vec<String> {
             ("Student-t", "scale", t.scale.clone(), format!(", {} degrees of freedom", number(t.dof)))
         }
         Likelihood::Probit(_) => return vec!["probit".to_owned()],
+        Likelihood::Logit(_) => return vec!["logit".to_owned()],
+        Likelihood::Ordinal(_) => return vec!["ordered levels".to_owned()],
+        Likelihood::Poisson(_) => return vec!["Poisson".to_owned()],
+        Likelihood::NegativeBinomial(_) => return vec!["negative binomial".to_owned()],
+        Likelihood::Softmax(_) => return vec!["softmax".to_owned()],
+        Likelihood::RobustMax(_) => return vec!["robust maximum".to_owned()],
+        Likelihood::VaryingGaussian(_) => return vec!["Gaussian, varying".to_owned()],
+        Likelihood::Gamma(_) => return vec!["gamma".to_owned()],
+        Likelihood::Beta(_) => return vec!["beta".to_owned()],
         Likelihood::Custom(_) => return vec!["of a kind from outside".to_owned()],
     };
     let Preprocessing { schema, targets, .. } = &saved.preprocessing;

@@ -10,7 +10,7 @@ use deepgp::infer::StepWorkspace;
 use deepgp::infer::{Batch, Engine, Event, Inference, InferenceSettings, Site, State};
 use deepgp::kernel::{Eq, Kernel, Matern, Smoothness};
 use deepgp::layer::{Layer, Mean};
-use deepgp::likelihood::{Gaussian, Likelihood, StudentT};
+use deepgp::likelihood::{Gaussian, Likelihood, Observation, StudentT, Support};
 use deepgp::network::DeepGp;
 use deepgp::param::Parameters;
 use deepgp::train::{self, Progress, Trainer};
@@ -192,9 +192,10 @@ fn hostile(trouble: Trouble, likelihood: usize) -> (DeepGp, Mat, Mat) {
         Likelihood::Probit(law) => Likelihood::Probit(law),
         Likelihood::StudentT(law) => Likelihood::StudentT(StudentT { scale: vec![noise_var.sqrt()], ..law }),
         Likelihood::Custom(_) => Likelihood::custom(Plain(Gaussian::isotropic(1, noise_var))),
+        other => other,
     };
     let (x, mut y) = (draw.normals(8, 1), explained(&law, &draw.normals(8, 1)));
-    if !matches!(law, Likelihood::Probit(_)) {
+    if law.support(0) == Support::Real {
         y.as_mut_slice().iter_mut().for_each(|y| *y *= scale);
     }
     let mut layers = draw.network(&[1, 2, 1], 4, false).layers().to_vec();

@@ -1,7 +1,10 @@
 //! The likelihood of a network: one of the laws of this crate, or one from outside.
 
 use super::custom::{Custom, CustomLaw, refuse};
-use super::{Gaussian, Observation, Probit, Slopes, StudentT, Support, TiltedBar};
+use super::{
+    Beta, Gamma, Gaussian, Logit, NegativeBinomial, Observation, Ordinal, Poisson, Probit, RobustMax, Slopes, Softmax,
+    StudentT, Support, TiltedBar, VaryingGaussian,
+};
 use crate::error::Result;
 use crate::param::{Block, BlockMut, Parameters};
 use deepgp_numerics::linalg::Mat;
@@ -18,6 +21,24 @@ pub enum Likelihood {
     Probit(Probit),
     /// Real targets with outliers.
     StudentT(StudentT),
+    /// Targets −1 and +1 by the logistic function.
+    Logit(Logit),
+    /// Ordered levels.
+    Ordinal(Ordinal),
+    /// Counts with the variance of their mean.
+    Poisson(Poisson),
+    /// Counts that vary more.
+    NegativeBinomial(NegativeBinomial),
+    /// Several classes.
+    Softmax(Softmax),
+    /// Several classes, some of the labels wrong.
+    RobustMax(RobustMax),
+    /// Real targets with Gaussian noise whose size is a second latent function.
+    VaryingGaussian(VaryingGaussian),
+    /// Positive targets.
+    Gamma(Gamma),
+    /// Targets between 0 and 1.
+    Beta(Beta),
     /// A law from outside the crate. It trains and predicts like the others, but cannot be written to a file.
     #[serde(skip_deserializing, serialize_with = "refuse")]
     Custom(Custom),
@@ -37,6 +58,15 @@ macro_rules! on_law {
             Likelihood::Gaussian($law) => $call,
             Likelihood::Probit($law) => $call,
             Likelihood::StudentT($law) => $call,
+            Likelihood::Logit($law) => $call,
+            Likelihood::Ordinal($law) => $call,
+            Likelihood::Poisson($law) => $call,
+            Likelihood::NegativeBinomial($law) => $call,
+            Likelihood::Softmax($law) => $call,
+            Likelihood::RobustMax($law) => $call,
+            Likelihood::VaryingGaussian($law) => $call,
+            Likelihood::Gamma($law) => $call,
+            Likelihood::Beta($law) => $call,
             Likelihood::Custom($law) => $call,
         }
     };
@@ -116,6 +146,10 @@ impl Observation for Likelihood {
 
     fn cdf(&self, target: usize, mean: &[f64], var: &[f64], y: f64) -> f64 {
         on_law!(self, law => law.cdf(target, mean, var, y))
+    }
+
+    fn probabilities(&self, target: usize, mean: &[f64], var: &[f64], out: &mut [f64]) {
+        on_law!(self, law => law.probabilities(target, mean, var, out))
     }
 
     fn observe(&self, mean: &[f64], var: &[f64], y_mean: &mut [f64], y_var: &mut [f64]) {

@@ -75,6 +75,13 @@ impl Noise {
     }
 }
 
+/// log ∫ N(f; m, v) N(y; f, σ²)^α df with its derivatives, and ∂/∂σ².
+pub(super) fn of_noise(s2: f64, (m, v): (f64, f64), y: f64, alpha: f64) -> (Tilted, f64) {
+    let noise = Noise::new(s2, alpha);
+    let Parts { growth, square, mean, var, noise: noise_bar } = noise.parts(m, v, y);
+    (Tilted { log_z: noise.log_z(1, ln_1p(growth), square), mean, var }, noise_bar)
+}
+
 /// Points that are taken together.
 const TOGETHER: usize = 16;
 
@@ -135,12 +142,11 @@ impl Independent for Gaussian {
     }
 
     fn tilt(&self, d: usize, m: f64, v: f64, y: f64, alpha: f64, params: Option<&mut [f64]>) -> Tilted {
-        let noise = Noise::new(self.noise_var[d], alpha);
-        let Parts { growth, square, mean, var, noise: noise_bar } = noise.parts(m, v, y);
+        let (tilted, noise_bar) = of_noise(self.noise_var[d], (m, v), y, alpha);
         if let Some(params) = params {
             params[d] += noise_bar;
         }
-        Tilted { log_z: noise.log_z(1, ln_1p(growth), square), mean, var }
+        tilted
     }
 
     /// Some points at a time, so that vectors serve them and what depends on the noise alone is computed once. A target

@@ -57,18 +57,7 @@ pub trait Independent: Parameters {
     /// log ∫ N(f; m, v) p(y | f)^α df with its derivatives; those in the parameters are added to `params` where it is
     /// given.
     fn tilt(&self, d: usize, m: f64, v: f64, y: f64, alpha: f64, params: Option<&mut [f64]>) -> Tilted {
-        let (mut mean, mut var, mut unwanted) = ([0.0], [0.0], Vec::new());
-        let params = params.unwrap_or_else(|| {
-            unwanted.resize(self.n_params(), 0.0);
-            &mut unwanted
-        });
-        let bar = TiltedBar { mean: &mut mean, var: &mut var, params };
-        let log_z = tilted((&[m], &[v]), alpha, bar, &mut |f, slopes| {
-            let [log_p, first, second] = self.log_likelihood(d, f[0], y, Some(slopes.params));
-            (slopes.first[0], slopes.second[0]) = (first, second);
-            log_p
-        });
-        Tilted { log_z, mean: mean[0], var: var[0] }
+        quadrature(self, d, (m, v), y, alpha, params)
     }
 
     /// As [`Observation::log_z_sum`], a point after the other.
@@ -101,6 +90,29 @@ pub trait Independent: Parameters {
     fn cdf(&self, d: usize, m: f64, v: f64, y: f64) -> f64 {
         expectation(&[m], &[v], &mut |f| self.cdf_given(d, f[0], y)).clamp(0.0, 1.0)
     }
+}
+
+/// [`Independent::tilt`] by the rule of `nested`.
+pub(super) fn quadrature<L: Independent + ?Sized>(
+    law: &L,
+    d: usize,
+    (m, v): (f64, f64),
+    y: f64,
+    alpha: f64,
+    params: Option<&mut [f64]>,
+) -> Tilted {
+    let (mut mean, mut var, mut unwanted) = ([0.0], [0.0], Vec::new());
+    let params = params.unwrap_or_else(|| {
+        unwanted.resize(law.n_params(), 0.0);
+        &mut unwanted
+    });
+    let bar = TiltedBar { mean: &mut mean, var: &mut var, params };
+    let log_z = tilted((&[m], &[v]), alpha, bar, &mut |f, slopes| {
+        let [log_p, first, second] = law.log_likelihood(d, f[0], y, Some(slopes.params));
+        (slopes.first[0], slopes.second[0]) = (first, second);
+        log_p
+    });
+    Tilted { log_z, mean: mean[0], var: var[0] }
 }
 
 /// log Z of a point: the sum over its observed outputs. Derivatives that belong to a missing one are 0.

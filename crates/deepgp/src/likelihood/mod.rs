@@ -13,25 +13,45 @@
 //! respect to natural parameter values, in the order of [`Parameters::visit`]. `docs/LIKELIHOODS.md` in the repository
 //! shows how to add a law, in this crate or outside of it.
 
+mod beta;
 mod choice;
+mod count;
 mod custom;
 mod expectation;
+mod gamma;
 mod gaussian;
+mod gumbel;
 mod independent;
+mod logit;
+mod negative_binomial;
 mod nested;
+mod ordinal;
+mod poisson;
 mod probit;
 mod quadrature;
+mod robust_max;
+mod softmax;
 mod student_t;
 mod support;
+mod varying_gaussian;
 
+pub use beta::Beta;
 pub use choice::Likelihood;
 pub use custom::{Custom, CustomLaw};
+pub use gamma::Gamma;
 pub use gaussian::Gaussian;
 pub use independent::{Independent, Tilted};
+pub use logit::Logit;
+pub use negative_binomial::NegativeBinomial;
 pub use nested::MAX_LATENT;
+pub use ordinal::Ordinal;
+pub use poisson::Poisson;
 pub use probit::Probit;
+pub use robust_max::RobustMax;
+pub use softmax::Softmax;
 pub use student_t::StudentT;
 pub use support::Support;
+pub use varying_gaussian::VaryingGaussian;
 
 use crate::error::{Error, Result, expect_size};
 use crate::param::Parameters;
@@ -213,6 +233,19 @@ pub trait Observation: Parameters {
             return f64::NAN;
         }
         expectation(mean, var, &mut |f| self.cdf_given(target, f, y)).clamp(0.0, 1.0)
+    }
+
+    /// Probabilities of all values of one target for f ~ N(mean, diag var), in the order of [`Support::values`];
+    /// written to `out`, which has as many places.
+    ///
+    /// # Panics
+    /// If a slice does not have its size, or if there is no such target.
+    fn probabilities(&self, target: usize, mean: &[f64], var: &[f64], out: &mut [f64]) {
+        let values = self.support(target).values();
+        assert_sizes(values.len(), [out.len()]);
+        for (p, y) in out.iter_mut().zip(values) {
+            *p = self.log_density_of(target, mean, var, y).exp();
+        }
     }
 
     /// Predictive mean and variance of every target for f ~ N(mean, diag var), written to `y_mean` and `y_var`: E y = E

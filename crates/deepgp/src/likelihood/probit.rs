@@ -87,6 +87,21 @@ fn wide(mu: f64, v: f64, alpha: f64) -> Tilted {
     Tilted { log_z: alpha.ln() + log_integral, mean: slope / sd, var: -0.5 * product / v }
 }
 
+/// log ∫ N(f; μ, v) Φ(f)^α df and its derivatives.
+pub(super) fn of_sign(mu: f64, v: f64, alpha: f64) -> Tilted {
+    if alpha == 1.0 {
+        // ∂/∂μ = r/√(1 + v),   ∂/∂v = −½ r z/(1 + v)
+        let scale = (1.0 + v).sqrt();
+        let z = mu / scale;
+        let r = inverse_mills(z);
+        Tilted { log_z: log_ndtr(z), mean: r / scale, var: -0.5 * r * z / (1.0 + v) }
+    } else if alpha * v <= NARROW {
+        narrow(mu, v, alpha)
+    } else {
+        wide(mu, v, alpha)
+    }
+}
+
 impl Parameters for Probit {
     fn visit(&self, _visit: &mut dyn FnMut(Block<'_>)) {}
 
@@ -127,18 +142,7 @@ impl Independent for Probit {
     }
 
     fn tilt(&self, _d: usize, m: f64, v: f64, y: f64, alpha: f64, _params: Option<&mut [f64]>) -> Tilted {
-        let mu = y * m;
-        let tilted = if alpha == 1.0 {
-            // ∂/∂μ = r/√(1 + v),   ∂/∂v = −½ r z/(1 + v)
-            let scale = (1.0 + v).sqrt();
-            let z = mu / scale;
-            let r = inverse_mills(z);
-            Tilted { log_z: log_ndtr(z), mean: r / scale, var: -0.5 * r * z / (1.0 + v) }
-        } else if alpha * v <= NARROW {
-            narrow(mu, v, alpha)
-        } else {
-            wide(mu, v, alpha)
-        };
+        let tilted = of_sign(y * m, v, alpha);
         // ∂μ/∂m = y
         Tilted { mean: y * tilted.mean, ..tilted }
     }

@@ -45,6 +45,15 @@ impl Support {
         }
     }
 
+    /// All values of a finite set, in order; empty for an infinite one.
+    pub fn values(self) -> Vec<f64> {
+        match self {
+            Support::Signs => vec![-1.0, 1.0],
+            Support::Labels(n) => (0..n).map(|label| label as f64).collect(),
+            Support::Real | Support::Positive | Support::Interval { .. } | Support::Whole => Vec::new(),
+        }
+    }
+
     /// What would be allowed, as a clause for messages.
     pub fn requirement(self) -> &'static str {
         match self {
@@ -74,6 +83,7 @@ mod tests {
         ];
         for (support, expected) in cases {
             assert_eq!([-1.0, 0.0, 0.5, 1.0, 2.0].map(|y| support.contains(y)), expected, "{support:?}");
+            assert!(support.values().iter().all(|y| support.contains(*y)), "{support:?}");
             assert!([f64::NAN, f64::INFINITY].iter().all(|y| !support.contains(*y)), "{support:?}");
         }
     }
