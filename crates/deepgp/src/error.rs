@@ -179,6 +179,7 @@ pub(crate) fn expect_positive(name: &'static str, entry: Option<usize>, value: f
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Data;
     use crate::gauss::Factor;
     use crate::infer::{Inference, InferenceSettings};
     use crate::init::{Architecture, network};
@@ -223,11 +224,11 @@ mod tests {
                 let (net, _) = network(&x, likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(0)).ok()?;
                 let settings =
                     train::TrainSettings { fixed: vec!["lengthscales".into()], ..train::TrainSettings::default() };
-                Trainer::new(net, &x, &x, settings).map(|_| ())
+                Trainer::new(net, Data::new(&x, &x), settings).map(|_| ())
             }
             Error::UnknownParameter { .. } => {
                 let (one, other) = (Mat::from_fn(3, 1, |i, _| i as f64), Mat::from_fn(3, 1, |i, _| -(i as f64)));
-                Fingerprint::of(&one, &one).expect_same(&Fingerprint::of(&other, &one))
+                Fingerprint::of(Data::new(&one, &one)).expect_same(&Fingerprint::of(Data::new(&other, &one)))
             }
             Error::OtherData { .. } => {
                 Mat::zeros(0, 1).check_data("inducing inputs").map_err(|e| Error::from(e).in_layer(3))

@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use deepgp::likelihood::Gaussian;
-//! use deepgp::{Architecture, Likelihood, Mat, Trainer, init, train};
+//! use deepgp::{Architecture, Data, Likelihood, Mat, Trainer, init, train};
 //! use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 //!
 //! let x = Mat::from_fn(40, 1, |n, _| n as f64 / 10.0 - 2.0);
@@ -24,7 +24,7 @@
 //! let (network, _events) = init::network(&x, likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(1))?;
 //!
 //! let settings = train::TrainSettings { iterations: 300, batch_size: 20, ..train::TrainSettings::default() };
-//! let mut trainer = Trainer::new(network, &x, &y, settings)?;
+//! let mut trainer = Trainer::new(network, Data::new(&x, &y), settings)?;
 //! let outcome = trainer.run(&mut ());
 //! assert!(outcome.energy.is_finite());
 //!
@@ -35,13 +35,14 @@
 //!
 //! # Where things are
 //!
-//! A run reads from left to right: rows of a [`Mat`], [`batches`], [`layer`] after layer over [`kernel`] expectations,
+//! A run reads from left to right: rows of a [`Mat`] ([`data`]), [`batches`], [`layer`] after layer over [`kernel`] expectations,
 //! [`likelihood`] (log Z), and back through the same stations ([`mod@pass`]); an engine ([`infer`]) moves the factors
 //! ([`gauss`]) and Adam ([`numerics::optim`]) the parameters ([`param`]), driven by [`train`]. [`predict`] is for
 //! afterwards. Matrices and vectors come from [`numerics`].
 
 pub mod batches;
 pub mod closed;
+pub mod data;
 pub mod error;
 mod fitted;
 pub mod gauss;
@@ -56,6 +57,7 @@ pub mod pass;
 pub mod predict;
 pub mod train;
 
+pub use data::Data;
 pub use deepgp_numerics::{self as numerics, Mat};
 pub use error::{Error, Result};
 pub use fitted::Fitted;
@@ -65,5 +67,5 @@ pub use kernel::Kernel;
 pub use layer::{Layer, Mean};
 pub use likelihood::Likelihood;
 pub use network::DeepGp;
-pub use predict::{Prediction, Predictor};
+pub use predict::{Points, Prediction, Predictor};
 pub use train::{Observer, Outcome, Snapshot, Trainer};

@@ -4,16 +4,22 @@ use crate::error::{Error, Result, expect_size};
 use crate::gauss::Factor;
 use crate::layer::{Layer, LayerGrad};
 use crate::likelihood::{Likelihood, Observation, check_latent};
-use crate::param::{Block, BlockMut, Parameters};
+use crate::param::{Block, BlockMut, Domain, Parameters};
 use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::simd::wide;
 use serde::{Deserialize, Serialize};
 
 /// A deep Gaussian process: x → layer 1 → … → layer L → likelihood. With one layer it is a sparse GP.
+///
+/// The likelihood sees f + c, with a learned constant c for each latent function if the network has one
+/// ([`DeepGp::with_constant`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeepGp {
     layers: Vec<Layer>,
     likelihood: Likelihood,
+    /// c, K numbers or none; absent in files where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    constant: Vec<f64>,
 }
 
 impl DeepGp {
@@ -23,15 +29,40 @@ impl DeepGp {
     /// [`Error::Empty`] without layers; [`Error::Shape`] if widths do not chain; otherwise what [`Layer::check`] and
     /// the likelihood's check say, with the layer named.
     pub fn new(layers: Vec<Layer>, likelihood: Likelihood) -> Result<Self> {
-        let network = Self { layers, likelihood };
+        let network = Self { layers, likelihood, constant: Vec::new() };
         network.check()?;
         Ok(network)
     }
 
-    /// Checks what [`DeepGp::new`] checks, for a network that came from a file.
+    /// This network with a learned constant that is added to each latent function before the likelihood, starting at the
+    /// given values: the intercept of classes and counts (log odds, log rates), whose targets cannot be standardised.
     ///
     /// # Errors
-    /// As [`DeepGp::new`].
+    /// [`Error::Shape`] unless there are K numbers or none, [`Error::Parameter`] for one that is not finite.
+    pub fn with_constant(mut self, constant: Vec<f64>) -> Result<Self> {
+        self.constant = constant;
+        self.check_constant()?;
+        Ok(self)
+    }
+
+    fn check_constant(&self) -> Result<()> {
+        if self.constant.is_empty() {
+            return Ok(());
+        }
+        expect_size("numbers of the constant", self.n_latent(), self.constant.len())?;
+        match self.constant.iter().position(|c| !c.is_finite()) {
+            None => Ok(()),
+            Some(k) => {
+                let (name, requirement, value) = ("constant", "it must be finite", self.constant[k]);
+                Err(Error::Parameter { name, layer: None, entry: Some(k), value, requirement })
+            }
+        }
+    }
+
+    /// Checks what [`DeepGp::new`] and [`DeepGp::with_constant`] check, for a network that came from a file.
+    ///
+    /// # Errors
+    /// As [`DeepGp::new`] and [`DeepGp::with_constant`].
     pub fn check(&self) -> Result<()> {
         let Some(last) = self.layers.last() else {
             return Err(Error::Empty { what: "layers", rows: 0, columns: 0 });
@@ -44,6 +75,7 @@ impl DeepGp {
         }
         expect_size("outputs of the last layer", self.likelihood.n_latent(), last.dim_out)?;
         self.likelihood.check()?;
+        self.check_constant()?;
         check_latent(&self.likelihood)
     }
 
@@ -55,6 +87,11 @@ impl DeepGp {
     /// The likelihood.
     pub fn likelihood(&self) -> &Likelihood {
         &self.likelihood
+    }
+
+    /// c, which is added to each latent function before the likelihood; empty if the network has no constant.
+    pub fn constant(&self) -> &[f64] {
+        &self.constant
     }
 
     /// Number of inputs.
@@ -145,13 +182,16 @@ fn check_symmetric(precision: &Mat) -> Result<()> {
     Ok(())
 }
 
-/// Order: each layer's blocks, then the likelihood's.
+/// Order: each layer's blocks, then the likelihood's, then the constant if there is one.
 impl Parameters for DeepGp {
     fn visit(&self, visit: &mut dyn FnMut(Block<'_>)) {
         for layer in &self.layers {
             layer.visit(visit);
         }
         self.likelihood.visit(visit);
+        if !self.constant.is_empty() {
+            visit(Block { name: "constant", domain: Domain::Real, values: &self.constant });
+        }
     }
 
     fn visit_mut(&mut self, visit: &mut dyn FnMut(BlockMut<'_>)) {
@@ -159,6 +199,9 @@ impl Parameters for DeepGp {
             layer.visit_mut(visit);
         }
         self.likelihood.visit_mut(visit);
+        if !self.constant.is_empty() {
+            visit(BlockMut { name: "constant", domain: Domain::Real, values: &mut self.constant });
+        }
     }
 }
 
@@ -169,6 +212,8 @@ pub struct Gradient {
     pub layers: Vec<LayerGrad>,
     /// Derivatives by the likelihood's parameters.
     pub likelihood: Vec<f64>,
+    /// Derivatives by the constant; none if there is none.
+    pub constant: Vec<f64>,
 }
 
 impl Gradient {
@@ -177,6 +222,7 @@ impl Gradient {
         Self {
             layers: model.layers.iter().map(LayerGrad::zeros).collect(),
             likelihood: vec![0.0; model.likelihood.n_params()],
+            constant: vec![0.0; model.constant.len()],
         }
     }
 
@@ -199,6 +245,7 @@ impl Gradient {
             }
         }
         flat.extend_from_slice(&self.likelihood);
+        flat.extend_from_slice(&self.constant);
         model.chain_to_free(flat);
         wide(|| flat.iter_mut().for_each(|g| *g *= scale));
     }

@@ -6,6 +6,7 @@ mod snapshot;
 pub use snapshot::{Fingerprint, Snapshot};
 
 use crate::batches::Batches;
+use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::fitted::Fitted;
 use crate::gauss::Factor;
@@ -14,7 +15,7 @@ use crate::network::DeepGp;
 use crate::param::Parameters;
 use crate::pass::Evaluate;
 use crate::predict::Predictor;
-use deepgp_numerics::linalg::{Mat, dot};
+use deepgp_numerics::linalg::dot;
 use deepgp_numerics::optim::{Adam, Schedule};
 use lowest_energy::LowestEnergy;
 use rand::SeedableRng;
@@ -158,9 +159,8 @@ pub struct Outcome {
 /// One training run over borrowed data.
 #[derive(Debug)]
 pub struct Trainer<'a> {
-    x: &'a Mat,
-    y: &'a Mat,
-    data: Fingerprint,
+    data: Data<'a>,
+    fingerprint: Fingerprint,
     settings: TrainSettings,
     inference: Inference,
     model: DeepGp,
@@ -191,28 +191,29 @@ impl<'a> Trainer<'a> {
     /// # Errors
     /// [`NotFinite`](crate::Error::NotFinite), [`Empty`](crate::Error::Empty), [`Shape`](crate::Error::Shape),
     /// [`Target`](crate::Error::Target) for the data; [`Parameter`](crate::Error::Parameter) for
-    /// the settings.
-    pub fn new(model: DeepGp, x: &'a Mat, y: &'a Mat, settings: TrainSettings) -> Result<Self> {
+    /// the settings, and for weights with an engine that takes none; what [`Data::check`] says.
+    pub fn new(model: DeepGp, data: Data<'a>, settings: TrainSettings) -> Result<Self> {
         let inference = settings.check()?;
-        model.check_data(x, y)?;
+        data.check(&model)?;
+        inference.check_weights(data.weights())?;
+        let n_data = data.x().rows();
         // A stream of its own: minibatches take theirs from the number of the epoch.
         let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
         rng.set_stream(FACTOR_STREAM);
-        let state = State::random(&model, x.rows(), &inference, &mut rng)?;
+        let state = State::random(&model, n_data, &inference, &mut rng)?;
         let mut theta = Vec::new();
         model.read_free(&mut theta);
         state.read_free(&mut theta);
         let fixed = entries_of(&model, &settings.fixed)?;
         Ok(Self {
-            batches: Batches::new(x.rows(), settings.batch_size, settings.seed),
+            batches: Batches::new(n_data, settings.batch_size, settings.seed),
             ws: StepWorkspace::with_threads(&model, settings.threads),
             adam: Adam::new(theta.len()),
             last_good: theta,
             theta: Vec::new(),
             lowest: None,
-            data: Fingerprint::of(x, y),
-            x,
-            y,
+            fingerprint: Fingerprint::of(data),
+            data,
             settings,
             inference,
             model,
@@ -234,7 +235,7 @@ impl<'a> Trainer<'a> {
     /// [`State::new`].
     pub fn with_factors(mut self, factors: Vec<Vec<Factor>>) -> Result<Self> {
         self.model.check_factors(&factors)?;
-        self.state = State::new(factors, self.x.rows(), &self.inference)?;
+        self.state = State::new(factors, self.data.x().rows(), &self.inference)?;
         self.last_good = self.theta();
         Ok(self)
     }
@@ -307,7 +308,7 @@ impl<'a> Trainer<'a> {
         let rate = self.settings.learning_rate * self.settings.schedule.factor(share) * self.learning_scale;
         let mut theta = std::mem::take(&mut self.theta);
         self.read_theta(&mut theta);
-        let batch = Batch::of(self.x, self.y, self.batches.at(self.step));
+        let batch = Batch::of(self.data, self.batches.at(self.step));
         self.step += 1;
         let energy = match self.inference.step(&self.model, &mut self.state, batch, &mut self.ws) {
             // Adam would never move again after a square that is not finite.
@@ -415,10 +416,10 @@ fn entries_of(model: &DeepGp, names: &[String]) -> Result<Vec<usize>> {
 ///
 /// # Errors
 /// As [`Inference::step`], and for data that do not fit.
-pub fn energy(fitted: &Fitted, x: &Mat, y: &Mat) -> Result<f64> {
+pub fn energy(fitted: &Fitted, data: Data<'_>) -> Result<f64> {
     let inference = fitted.check()?;
-    fitted.network.check_data(x, y)?;
-    let rows: Vec<usize> = (0..x.rows()).collect();
+    data.check(&fitted.network)?;
+    let rows: Vec<usize> = (0..data.x().rows()).collect();
     let mut ws = StepWorkspace::new(&fitted.network);
-    Ok(inference.sep_energy(&fitted.network, &fitted.factors, Batch::of(x, y, &rows), &mut ws)?.energy)
+    Ok(inference.sep_energy(&fitted.network, &fitted.factors, Batch::of(data, &rows), &mut ws)?.energy)
 }

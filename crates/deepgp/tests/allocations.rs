@@ -1,5 +1,6 @@
 //! Training steps use memory again: after the first ones none is asked for.
 
+use deepgp::Data;
 use deepgp::init::{Architecture, MeanChoice, network};
 use deepgp::likelihood::{Gaussian, Likelihood};
 use deepgp::train::{Progress, TrainSettings, Trainer};
@@ -54,7 +55,7 @@ fn requests_of_steps(hidden: &[usize], mean: MeanChoice, batch_size: usize) -> u
     let likelihood = Likelihood::Gaussian(Gaussian::isotropic(1, 0.1));
     let (net, _) = network(&x, likelihood, &shape, &mut rng).expect("a network");
     let settings = TrainSettings { iterations: 100, batch_size, ..TrainSettings::default() };
-    let mut trainer = Trainer::new(net, &x, &y, settings).expect("a trainer");
+    let mut trainer = Trainer::new(net, Data::new(&x, &y), settings).expect("a trainer");
     let (mut start, mut end) = (0, 0);
     trainer.run(&mut |progress: &Progress<'_>| {
         assert!(progress.energy.is_finite() && progress.events.is_empty(), "a plain step");

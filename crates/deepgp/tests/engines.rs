@@ -5,6 +5,7 @@ mod common;
 use common::case::{Case, SMOOTH_JITTER};
 use common::laws::{Plain, explained, likelihoods};
 use common::{Draw, chain, column, engines, flat, free, gaussian, inference, no_factors, rows};
+use deepgp::Data;
 use deepgp::gauss::Factor;
 use deepgp::infer::StepWorkspace;
 use deepgp::infer::{Batch, Engine, Event, Inference, InferenceSettings, Site, State};
@@ -105,7 +106,7 @@ impl Case {
     fn check_factors(&self) {
         let inference = inference(Engine::JointEnergy, self.alpha, 0.3, SMOOTH_JITTER);
         let mut ws = StepWorkspace::new(&self.model);
-        let batch = Batch::of(&self.x, &self.y, &[0, 2]);
+        let batch = Batch::of(Data::new(&self.x, &self.y), &[0, 2]);
         let found = inference.sep_energy(&self.model, &self.factors, batch, &mut ws).expect("energy");
         let (mut at, mut analytic) = (Vec::new(), Vec::new());
         for (factor, bar) in self.factors.iter().flatten().zip(found.factors.iter().flatten()) {
@@ -221,7 +222,7 @@ fn no_step_leaves_a_state_that_is_not_finite() {
                     learning_rate: 1.0,
                     ..train::TrainSettings::default()
                 };
-                let mut trainer = Trainer::new(model, &x, &y, settings).expect("a trainer");
+                let mut trainer = Trainer::new(model, Data::new(&x, &y), settings).expect("a trainer");
                 let mut steps = 0;
                 let outcome = trainer.run(&mut |progress: &Progress<'_>| {
                     let at = format!("{what}, step {}", progress.step);
@@ -257,7 +258,7 @@ fn a_jitter_that_is_too_small_is_raised_and_reported() {
                 let inference =
                     Inference::new(InferenceSettings { jitter, ..InferenceSettings::of(engine) }).expect("settings");
                 let mut state = State::random(&model, x.rows(), &inference, &mut Draw::new(1).0).expect("a state");
-                let batch = Batch::of(&x, &y, &[0, 1]);
+                let batch = Batch::of(Data::new(&x, &y), &[0, 1]);
                 let mut ws = StepWorkspace::new(&model);
                 let step = inference.step(&model, &mut state, batch, &mut ws).expect("a step");
                 for layer in 0..2 {
@@ -298,7 +299,7 @@ fn shortened_and_refused(engine: Engine, room: f64, n_data: usize) -> (usize, us
     let mut start = no_factors(&model);
     (0..3).for_each(|i| start[0][0].precision[(i, i)] = room - 0.9);
     let mut state = State::new(start.clone(), n_data, &inference).expect("a state");
-    let batch = Batch { n_data, ..Batch::of(&x, &y, &[0]) };
+    let batch = Batch { n_data, ..Batch::of(Data::new(&x, &y), &[0]) };
     let step = inference.step(&model, &mut state, batch, &mut StepWorkspace::new(&model)).expect("a step");
     let (mut shortened, mut refused) = (0, 0);
     for event in &step.events {
@@ -347,12 +348,13 @@ fn a_jump_of_the_energy_halves_the_damping() {
         let mut state = State::random(&model, 6, &inference, &mut draw.0).expect("a state");
         let mut ws = StepWorkspace::new(&model);
         for i in 0..80 {
-            let batch = Batch::of(&x, &y, if i % 2 == 0 { &[0, 1, 2] } else { &[3, 4, 5] });
+            let batch = Batch::of(Data::new(&x, &y), if i % 2 == 0 { &[0, 1, 2] } else { &[3, 4, 5] });
             let step = inference.step(&model, &mut state, batch, &mut ws).expect("a step");
             assert!(step.events.is_empty(), "{engine:?}, step {i}: {:?}", step.events);
         }
         let before = state.damping.current();
-        let step = inference.step(&model, &mut state, Batch::of(&x, &far, &[0, 1, 2]), &mut ws).expect("a step");
+        let step =
+            inference.step(&model, &mut state, Batch::of(Data::new(&x, &far), &[0, 1, 2]), &mut ws).expect("a step");
         let jump = step.events.iter().find_map(|event| match event {
             Event::EnergyJump { energy, expected, damping } => Some((*energy, *expected, *damping)),
             _ => None,
@@ -379,7 +381,7 @@ fn steps_do_not_depend_on_whether_covariances_are_made() {
         let steps = [1, 5].map(|times| {
             let mut state = State::new(start.clone(), 40, &inference).expect("a state");
             let repeated = rows(&x).repeat(times);
-            let batch = Batch { n_data: 40, ..Batch::of(&x, &y, &repeated) };
+            let batch = Batch { n_data: 40, ..Batch::of(Data::new(&x, &y), &repeated) };
             let mut ws = StepWorkspace::new(&model);
             let step = inference.step(&model, &mut state, batch, &mut ws).expect("a step");
             let expected = inference.sep_energy(&model, &start, batch, &mut ws).expect("an energy");
@@ -410,7 +412,8 @@ fn first_order_and_exact_sites_lead_to_nearly_the_same_energy() {
         let mut ws = StepWorkspace::new(&model);
         let mut last = [f64::NAN; 2];
         for _ in 0..3000 {
-            let step = inference.step(&model, &mut state, Batch::of(&x, &y, &rows(&x)), &mut ws).expect("a step");
+            let step =
+                inference.step(&model, &mut state, Batch::of(Data::new(&x, &y), &rows(&x)), &mut ws).expect("a step");
             last = [last[1], step.energy];
         }
         assert_all_close("at rest", &last[..1], &last[1..], Tolerance::Value);
@@ -431,7 +434,7 @@ fn a_point_without_a_site_is_left_out_and_not_counted_as_nothing() {
     let inference = inference(Engine::Sep(Site::Exact), 1.0, 0.5, 1e-6);
     let step = |rows: &[usize]| {
         let mut state = State::new(factors.clone(), 3, &inference).expect("a state");
-        let batch = Batch::of(&x, &y, rows);
+        let batch = Batch::of(Data::new(&x, &y), rows);
         let step = inference.step(&model, &mut state, batch, &mut StepWorkspace::new(&model)).expect("a step");
         let skipped = |event: &Event| match event {
             Event::PointSkipped { row, layer: 0, output: 0 } => Some(*row),
@@ -470,7 +473,7 @@ fn gradients_survive_inducing_inputs_that_are_close() {
         let mut energy = |free: &[f64]| {
             let mut moved = model.clone();
             moved.write_free(free);
-            let found = inference.sep_energy(&moved, state.factors(), Batch::of(&x, &y, &all), &mut ws);
+            let found = inference.sep_energy(&moved, state.factors(), Batch::of(Data::new(&x, &y), &all), &mut ws);
             found.expect("an energy").energy
         };
         let start = free(&model);
@@ -486,7 +489,7 @@ fn gradients_survive_inducing_inputs_that_are_close() {
             })
             .collect();
         let found = inference
-            .sep_energy(&model, state.factors(), Batch::of(&x, &y, &all), &mut StepWorkspace::new(&model))
+            .sep_energy(&model, state.factors(), Batch::of(Data::new(&x, &y), &all), &mut StepWorkspace::new(&model))
             .expect("an energy")
             .model;
         let size = slopes.iter().fold(0.0_f64, |size, s| size.max(s.abs()));

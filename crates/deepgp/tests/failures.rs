@@ -5,6 +5,7 @@ mod common;
 
 use common::laws::likelihoods;
 use common::{Draw, column, gaussian, no_factors};
+use deepgp::Data;
 use deepgp::Fitted;
 use deepgp::closed;
 use deepgp::infer::{Engine, Event, Inference, InferenceSettings, Site, State};
@@ -36,7 +37,7 @@ fn sound() -> (DeepGp, Mat, Mat) {
 }
 
 fn trainer<'a>(model: &DeepGp, x: &'a Mat, y: &'a Mat) -> Result<Trainer<'a>> {
-    Trainer::new(model.clone(), x, y, train::TrainSettings::default())
+    Trainer::new(model.clone(), Data::new(x, y), train::TrainSettings::default())
 }
 
 fn fitted(model: &DeepGp) -> Fitted {
@@ -64,7 +65,7 @@ fn data_that_are_not_finite() {
         let inputs = ["inputs", "row 3", "column 1", name];
         let targets = ["targets", "row 4", "column 0", name];
         assert_refused(trainer(&model, &bad_x, &y), &inputs);
-        assert_refused(energy(&fitted(&model), &bad_x, &y), &inputs);
+        assert_refused(energy(&fitted(&model), Data::new(&bad_x, &y)), &inputs);
         assert_refused(predictor.predict(&bad_x), &inputs);
         assert_refused(predictor.layers(&bad_x), &inputs);
         assert_refused(predictor.sample(&bad_x, 2, &mut Draw::new(0).0), &inputs);
@@ -87,11 +88,11 @@ fn missing_targets_where_a_closed_form_needs_all() {
     let mut draw = Draw::new(4);
     let model = draw.network(&[2, 2], 4, false);
     let (x, mut y) = (draw.normals(6, 2), draw.normals(6, 2));
-    assert!(closed::sparse::posterior(model.clone(), &x, &y, 1.0, 1).is_ok());
+    assert!(closed::sparse::posterior(model.clone(), Data::new(&x, &y), 1.0, 1).is_ok());
     y[(4, 1)] = f64::NAN;
     let parts = ["targets", "row 4", "column 1", "NaN"];
-    assert_refused(closed::sparse::posterior(model.clone(), &x, &y, 1.0, 1), &parts);
-    assert_refused(closed::exact::fit(&model, &x, &y, 5), &parts);
+    assert_refused(closed::sparse::posterior(model.clone(), Data::new(&x, &y), 1.0, 1), &parts);
+    assert_refused(closed::exact::fit(&model, Data::new(&x, &y), 5), &parts);
 }
 
 #[test]
@@ -132,7 +133,8 @@ fn settings_outside_their_range() {
     }
     let (model, x, y) = sound();
     let default = train::TrainSettings::default;
-    let refused = |settings, parts: &[&str]| assert_refused(Trainer::new(model.clone(), &x, &y, settings), parts);
+    let refused =
+        |settings, parts: &[&str]| assert_refused(Trainer::new(model.clone(), Data::new(&x, &y), settings), parts);
     refused(train::TrainSettings { learning_rate: 0.0, ..default() }, &["learning_rate", "0"]);
     refused(train::TrainSettings { learning_rate: f64::NAN, ..default() }, &["learning_rate", "NaN"]);
     refused(train::TrainSettings { batch_size: 0, ..default() }, &["batch_size", "0"]);
@@ -246,7 +248,7 @@ fn factors_that_do_not_fit_the_network() {
         let mut bad = fitted(&model);
         change(&mut bad);
         assert_refused(Predictor::new(bad.clone()), parts);
-        assert_refused(energy(&bad, &x, &y), parts);
+        assert_refused(energy(&bad, Data::new(&x, &y)), parts);
         let trainer = trainer(&model, &x, &y).expect("a trainer");
         assert_refused(trainer.with_factors(bad.factors), parts);
     };
@@ -340,7 +342,7 @@ fn a_gram_matrix_beyond_repair() {
     let (x, y) = (Mat::zeros(2, 2), Mat::zeros(2, 2));
     let mut state = State::new(no_factors(&model), 2, &inference).expect("a state");
     let before = state.clone();
-    let batch = deepgp::infer::Batch::of(&x, &y, &[0, 1]);
+    let batch = deepgp::infer::Batch::of(Data::new(&x, &y), &[0, 1]);
     let mut ws = deepgp::infer::StepWorkspace::new(&model);
     assert_refused(inference.step(&model, &mut state, batch, &mut ws), &["K_zz", "layer 1"]);
     assert_eq!(state, before, "a step that fails leaves the state alone");

@@ -3,6 +3,7 @@
 //! The fixtures are written for unwhitened factors q(u) ∝ N(u; 0, K) exp(−½ uᵀΘu + tᵀu). With u = L v these are
 //! Λ = LᵀΘL and η = Lᵀt; gradients that hold (Θ, t) fixed gain a term through L.
 
+use deepgp::Data;
 use deepgp::Fitted;
 use deepgp::gauss::{DiagGaussian, Factor, FullGaussian};
 use deepgp::infer::{self, Batch, Inference, InferenceSettings, Root, energy, site};
@@ -309,7 +310,7 @@ fn log_partitions() {
 fn energy_and_its_gradient() {
     for_all(|name, f| {
         let rows: Vec<usize> = (0..f.x.rows()).collect();
-        let batch = Batch { n_data: f.n_data, ..Batch::of(&f.x, &f.y, &rows) };
+        let batch = Batch { n_data: f.n_data, ..Batch::of(Data::new(&f.x, &f.y), &rows) };
         let mut ws = infer::StepWorkspace::new(&f.model);
         let found = f.inference.sep_energy(&f.model, &f.factors, batch, &mut ws).expect("energy");
         let log_z = f.output("log_Z_sep").as_f64().expect("log Z");
@@ -387,7 +388,9 @@ fn tilted_moments_of_single_points() {
         let mut cores = Cores::new(network, inputs, 1);
         let mut run = |wanted, rows: &[usize]| {
             let mut sums = Sums::zeros(network, inputs);
-            cores.evaluate(&pass(wanted), Batch::of(&f.x, &f.y, rows), &mut sums).expect("cores do not fail");
+            cores
+                .evaluate(&pass(wanted), Batch::of(Data::new(&f.x, &f.y), rows), &mut sums)
+                .expect("cores do not fail");
             sums
         };
         for entry in f.output("ep").as_array().into_iter().flatten() {

@@ -4,6 +4,7 @@ mod common;
 
 use common::laws::{Sample, in_support, samples};
 use common::{Draw, gaussian, inference};
+use deepgp::Data;
 use deepgp::Error;
 use deepgp::infer::{Batch, Engine, Site, State, StepWorkspace};
 use deepgp::likelihood::{
@@ -884,7 +885,8 @@ fn the_energy_is_that_of_the_cells_there_are() {
     let inference = inference(Engine::JointEnergy, 0.6, 0.5, 1e-6);
     let of = |y: &Mat| {
         let mut ws = StepWorkspace::new(&model);
-        let found = inference.sep_energy(&model, &factors, Batch::of(&x, y, &rows), &mut ws).expect("an energy");
+        let found =
+            inference.sep_energy(&model, &factors, Batch::of(Data::new(&x, y), &rows), &mut ws).expect("an energy");
         [&[found.energy][..], &found.model].concat()
     };
     let empty = Mat::from_fn(20, 2, |_, _| f64::NAN);
@@ -912,7 +914,8 @@ fn outputs_with_gaps_train_together_as_they_train_alone() {
             let mut ws = StepWorkspace::new(model);
             for step in 0..30 {
                 let rows: Vec<usize> = (0..5).map(|i| (5 * step + 3 * i) % 20).collect();
-                let found = inference.step(model, &mut state, Batch::of(&x, y, &rows), &mut ws).expect("a step");
+                let found =
+                    inference.step(model, &mut state, Batch::of(Data::new(&x, y), &rows), &mut ws).expect("a step");
                 assert!(found.energy.is_finite());
             }
             state.factors()[0].clone()
@@ -950,7 +953,8 @@ fn every_engine_steps_over_gaps() {
             let mut state = State::random(&model, 20, &inference, &mut draw.0).expect("a state");
             let mut ws = StepWorkspace::new(&model);
             for rows in [vec![0, 3, 7], vec![7], vec![11, 1, 2]] {
-                let step = inference.step(&model, &mut state, Batch::of(&x, &y, &rows), &mut ws).expect("a step");
+                let step =
+                    inference.step(&model, &mut state, Batch::of(Data::new(&x, &y), &rows), &mut ws).expect("a step");
                 assert!(step.energy.is_finite() && step.gradient.iter().all(|g| g.is_finite()), "{engine:?}, {law:?}");
                 // A beta law that says much about its mean asks for shorter steps.
                 let is_calm = !matches!(law, Likelihood::Beta(_));

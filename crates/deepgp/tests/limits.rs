@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Draw, column, flat, gaussian, inference, no_factors, rows};
+use deepgp::Data;
 use deepgp::Fitted;
 use deepgp::gauss::DiagGaussian;
 use deepgp::gauss::Factor;
@@ -140,7 +141,7 @@ impl Sparse {
         let (mut ws, all) = (StepWorkspace::new(&self.model), rows(&self.x));
         let mut energy = f64::NAN;
         for _ in 0..4 {
-            let batch = Batch::of(&self.x, &self.y, &all);
+            let batch = Batch::of(Data::new(&self.x, &self.y), &all);
             let step = engine.step(&self.model, &mut state, batch, &mut ws).expect("a step");
             assert!(step.events.is_empty(), "{:?}", step.events);
             energy = step.energy;
@@ -239,7 +240,7 @@ fn sep_is_ep_when_there_is_one_point() {
             });
             for step in 0..6 {
                 let [sep, ep] = runs.each_mut().map(|(engine, state)| {
-                    engine.step(&model, state, Batch::of(&x, &y, &[0]), &mut ws).expect("a step")
+                    engine.step(&model, state, Batch::of(Data::new(&x, &y), &[0]), &mut ws).expect("a step")
                 });
                 let at = format!("power {alpha}, step {step}");
                 assert_close(&format!("energy, {at}"), sep.energy, ep.energy, Tolerance::Value);
@@ -265,7 +266,8 @@ fn batches_average_to_the_whole() {
             let mut ws = StepWorkspace::new(&model);
             // Energy and all its derivatives as one vector.
             let mut of = |rows: &[usize]| {
-                let found = engine.sep_energy(&model, &factors, Batch::of(&x, &y, rows), &mut ws).expect("energy");
+                let found =
+                    engine.sep_energy(&model, &factors, Batch::of(Data::new(&x, &y), rows), &mut ws).expect("energy");
                 let mut all = vec![found.energy];
                 all.extend(found.model);
                 all.extend(flat(&found.factors));

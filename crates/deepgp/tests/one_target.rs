@@ -4,6 +4,7 @@ mod common;
 
 use common::case::Case;
 use common::{Draw, engines};
+use deepgp::Data;
 use deepgp::Result;
 use deepgp::infer::{Batch, Engine, InferenceSettings, Site, State, StepWorkspace};
 use deepgp::init::{Architecture, network};
@@ -273,7 +274,7 @@ fn every_engine_trains_them() {
                 learning_rate: 0.03,
                 ..TrainSettings::default()
             };
-            let mut trainer = Trainer::new(model, &x, &y, settings).expect("a trainer");
+            let mut trainer = Trainer::new(model, Data::new(&x, &y), settings).expect("a trainer");
             trainer.run(&mut |progress: &Progress<'_>| {
                 assert!(progress.energy.is_finite(), "{law:?}, {engine:?}");
                 ControlFlow::Continue(())
@@ -305,7 +306,7 @@ fn step_seconds(laws: &[(usize, Likelihood)], alpha: f64) -> Vec<f64> {
     for _ in 0..12 {
         for (ws, model, y, state, best) in &mut runs {
             let start = Instant::now();
-            let step = inference.step(model, state, Batch::of(&x, y, &rows), ws).expect("a step");
+            let step = inference.step(model, state, Batch::of(Data::new(&x, y), &rows), ws).expect("a step");
             *best = best.min(start.elapsed().as_secs_f64());
             assert!(step.energy.is_finite());
         }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Draw, engines, gaussian};
+use deepgp::Data;
 use deepgp::infer::{Engine, InferenceSettings, Site};
 use deepgp::init::{Architecture, network};
 use deepgp::network::DeepGp;
@@ -56,7 +57,7 @@ impl Observer for StopAt {
 /// A snapshot after `step` steps.
 fn snapshot_at(step: usize, model: &DeepGp, x: &Mat, y: &Mat, settings: &TrainSettings) -> Snapshot {
     let mut observer = StopAt { last: step, snapshot: None };
-    Trainer::new(model.clone(), x, y, settings.clone()).expect("a trainer").run(&mut observer);
+    Trainer::new(model.clone(), Data::new(x, y), settings.clone()).expect("a trainer").run(&mut observer);
     observer.snapshot.expect("a snapshot")
 }
 
@@ -75,19 +76,19 @@ fn a_resumed_run_gives_the_bits_of_an_uninterrupted_one() {
     for engine in engines() {
         let settings = settings(engine, 40);
         let model = start(&x);
-        let whole = finish(Trainer::new(model.clone(), &x, &y, settings.clone()).expect("a trainer"));
+        let whole = finish(Trainer::new(model.clone(), Data::new(&x, &y), settings.clone()).expect("a trainer"));
         for interrupted in [1, 17, 40] {
             let snapshot = stored(&snapshot_at(interrupted, &model, &x, &y, &settings));
             assert_eq!(snapshot.step(), interrupted);
-            let resumed = finish(Trainer::resume(snapshot, &x, &y).expect("a run to resume"));
+            let resumed = finish(Trainer::resume(snapshot, Data::new(&x, &y)).expect("a run to resume"));
             assert!(resumed == whole, "{engine:?} interrupted after {interrupted}");
         }
         // Interrupted twice, and on other threads.
         let first = stored(&snapshot_at(5, &model, &x, &y, &settings)).with_threads(2);
         let mut observer = StopAt { last: 23, snapshot: None };
-        Trainer::resume(first, &x, &y).expect("a run").run(&mut observer);
+        Trainer::resume(first, Data::new(&x, &y)).expect("a run").run(&mut observer);
         let second = stored(&observer.snapshot.expect("a snapshot")).with_threads(1);
-        let end = finish(Trainer::resume(second, &x, &y).expect("a run"));
+        let end = finish(Trainer::resume(second, Data::new(&x, &y)).expect("a run"));
         assert!(end == whole, "{engine:?} interrupted twice");
     }
 }
@@ -102,10 +103,10 @@ fn a_run_that_went_up_again_is_resumed_with_its_lowest_place() {
         ..settings(Engine::Sep(Site::FirstOrder), 300)
     };
     let model = start(&x);
-    let whole = finish(Trainer::new(model.clone(), &x, &y, settings.clone()).expect("a trainer"));
+    let whole = finish(Trainer::new(model.clone(), Data::new(&x, &y), settings.clone()).expect("a trainer"));
     for interrupted in [240, 299] {
         let snapshot = stored(&snapshot_at(interrupted, &model, &x, &y, &settings));
-        let resumed = finish(Trainer::resume(snapshot, &x, &y).expect("a run to resume"));
+        let resumed = finish(Trainer::resume(snapshot, Data::new(&x, &y)).expect("a run to resume"));
         assert!(resumed == whole, "interrupted after {interrupted}");
     }
 }
@@ -118,11 +119,11 @@ fn a_run_with_undone_steps_resumes_between_them() {
         let (x, mut y) = data(30);
         y.as_mut_slice().iter_mut().for_each(|y| *y *= scale);
         let (model, settings) = (start(&x), settings(Engine::Sep(Site::FirstOrder), 500));
-        let whole = finish(Trainer::new(model.clone(), &x, &y, settings.clone()).expect("a trainer"));
+        let whole = finish(Trainer::new(model.clone(), Data::new(&x, &y), settings.clone()).expect("a trainer"));
         assert_eq!(whole.0, Termination::Diverged);
         for interrupted in [1, 12, whole.1] {
             let snapshot = stored(&snapshot_at(interrupted, &model, &x, &y, &settings));
-            let resumed = finish(Trainer::resume(snapshot, &x, &y).expect("a run"));
+            let resumed = finish(Trainer::resume(snapshot, Data::new(&x, &y)).expect("a run"));
             assert!(resumed == whole, "interrupted after {interrupted}");
         }
     }
@@ -133,11 +134,11 @@ fn a_run_can_be_made_longer() {
     let (x, y) = data(50);
     let settings = TrainSettings { schedule: Schedule::Constant, ..settings(Engine::Sep(Site::FirstOrder), 20) };
     let long = TrainSettings { iterations: 35, ..settings.clone() };
-    let whole = finish(Trainer::new(start(&x), &x, &y, long).expect("a trainer"));
-    let mut trainer = Trainer::new(start(&x), &x, &y, settings).expect("a trainer");
+    let whole = finish(Trainer::new(start(&x), Data::new(&x, &y), long).expect("a trainer"));
+    let mut trainer = Trainer::new(start(&x), Data::new(&x, &y), settings).expect("a trainer");
     assert_eq!(trainer.run(&mut ()).steps, 20);
     let snapshot = trainer.snapshot();
-    let longer = finish(Trainer::resume(snapshot.with_iterations(35), &x, &y).expect("a run"));
+    let longer = finish(Trainer::resume(snapshot.with_iterations(35), Data::new(&x, &y)).expect("a run"));
     assert!(longer == whole, "with a constant learning rate the number of iterations decides on nothing but the end");
 }
 
@@ -145,7 +146,8 @@ fn a_run_can_be_made_longer() {
 fn other_data_are_refused() {
     let (x, y) = data(50);
     let snapshot = snapshot_at(3, &start(&x), &x, &y, &settings(Engine::Ep, 10));
-    let refused = |x: &Mat, y: &Mat| Trainer::resume(snapshot.clone(), x, y).map(|_| ()).expect_err("other data");
+    let refused =
+        |x: &Mat, y: &Mat| Trainer::resume(snapshot.clone(), Data::new(x, y)).map(|_| ()).expect_err("other data");
     let mut moved = x.clone();
     moved[(49, 0)] = moved[(49, 0)].next_up();
     assert!(matches!(refused(&moved, &y), Error::OtherData { .. }));
@@ -160,7 +162,7 @@ fn resume_changed(snapshot: &Snapshot, change: (&str, &str), x: &Mat, y: &Mat) -
     let text = serde_json::to_string(snapshot).expect("JSON");
     assert!(text.contains(change.0), "{} is not in the snapshot", change.0);
     let changed = serde_json::from_str(&text.replacen(change.0, change.1, 1)).expect("a snapshot");
-    Trainer::resume(changed, x, y).map(|_| ())
+    Trainer::resume(changed, Data::new(x, y)).map(|_| ())
 }
 
 #[test]
@@ -214,7 +216,7 @@ fn the_learning_rate_follows_the_later_of_clock_and_steps() {
     let rates = |share| {
         let mut clock = Clock(share, Vec::new());
         let settings = settings(Engine::Sep(Site::FirstOrder), 10);
-        Trainer::new(start(&x), &x, &y, settings).expect("a trainer").run(&mut clock);
+        Trainer::new(start(&x), Data::new(&x, &y), settings).expect("a trainer").run(&mut clock);
         clock.1
     };
     let plain = |step: usize| 0.02 * Schedule::Cosine.factor(step as f64 / 10.0);

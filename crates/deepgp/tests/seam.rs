@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Draw, inference};
+use deepgp::Data;
 use deepgp::Fitted;
 use deepgp::gauss::DiagGaussian;
 use deepgp::infer::{Batch, Engine, InferenceSettings, Site, StepWorkspace};
@@ -56,7 +57,7 @@ fn parts_of_batches_add_up() -> Result<()> {
         let inference = InferenceSettings::of(engine);
         let settings = TrainSettings { inference, batch_size, iterations: 100, ..TrainSettings::default() };
         let course = |parts: usize| -> Result<(Vec<f64>, f64)> {
-            let mut trainer = Trainer::new(network.clone(), &x, &y, settings.clone())?;
+            let mut trainer = Trainer::new(network.clone(), Data::new(&x, &y), settings.clone())?;
             if parts > 1 {
                 let cores = || Cores::new(&network, Inputs::Exact, 1);
                 trainer = trainer.with_evaluator(Box::new(Parts((0..parts).map(|_| cores()).collect())));
@@ -96,7 +97,7 @@ fn flat_sums_of_another_size_are_refused() -> Result<()> {
         let mut state = deepgp::infer::State::new(factors, 20, &inference)?;
         let before = state.clone();
         let mut ws = StepWorkspace::with_evaluator(&network, Box::new(Short));
-        let step = inference.step(&network, &mut state, Batch::of(&x, &y, &[3, 4]), &mut ws);
+        let step = inference.step(&network, &mut state, Batch::of(Data::new(&x, &y), &[3, 4]), &mut ws);
         assert!(
             matches!(step, Err(Error::Shape { what: "numbers of flat sums", found: 2, .. })),
             "{engine:?}: {step:?}"
@@ -122,7 +123,7 @@ fn the_energy_of_uncertain_inputs_knows_its_derivatives() -> Result<()> {
         let (network, factors, x, y) = uncertain(widths, true);
         let inference = inference(Engine::JointEnergy, 0.7, 0.5, 1e-4);
         let mut ws = StepWorkspace::new(&network);
-        let batch = Batch { x_var: Some(&x.var), ..Batch::of(&x.mean, &y, &[0, 3, 4, 11]) };
+        let batch = Batch { x_var: Some(&x.var), ..Batch::of(Data::new(&x.mean, &y), &[0, 3, 4, 11]) };
         let found = inference.sep_energy(&network, &factors, batch, &mut ws)?;
         let mut theta = Vec::new();
         network.read_free(&mut theta);
@@ -144,7 +145,7 @@ fn variances_of_zero_are_exact_inputs() -> Result<()> {
     let inference = inference(Engine::Sep(Site::FirstOrder), 0.7, 0.5, 1e-4);
     let (zeros, rows) = (Mat::zeros(15, 2), [1, 2, 7]);
     let mut ws = StepWorkspace::with_threads(&network, 2);
-    let exact = Batch::of(&x.mean, &y, &rows);
+    let exact = Batch::of(Data::new(&x.mean, &y), &rows);
     let mut energy = |batch| inference.sep_energy(&network, &factors, batch, &mut ws);
     let first = energy(exact)?;
     let zero = energy(Batch { x_var: Some(&zeros), ..exact })?;

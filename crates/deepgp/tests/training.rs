@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Draw, engines, free, gaussian, inference, no_factors};
+use deepgp::Data;
 use deepgp::Fitted;
 use deepgp::infer::{Engine, Event, InferenceSettings, Site};
 use deepgp::init::{Architecture, network};
@@ -54,7 +55,7 @@ fn mean_log_density(predictor: &Predictor, x: &Mat, y: &Mat) -> f64 {
 }
 
 fn run(x: &Mat, y: &Mat, settings: TrainSettings) -> (Fitted, Outcome) {
-    let mut trainer = Trainer::new(start(x, &[2], 6, 1), x, y, settings).expect("a trainer");
+    let mut trainer = Trainer::new(start(x, &[2], 6, 1), Data::new(x, y), settings).expect("a trainer");
     let outcome = trainer.run(&mut ());
     (trainer.fitted(), outcome)
 }
@@ -87,7 +88,7 @@ fn threads_that_share_layers_give_the_same_bits() {
     // With fewer inducing inputs layers are not shared out.
     let (x, y) = toy(100, 0.2, 1, wave);
     let run = |settings: TrainSettings| {
-        let mut trainer = Trainer::new(start(&x, &[2, 1], 70, 1), &x, &y, settings).expect("a trainer");
+        let mut trainer = Trainer::new(start(&x, &[2, 1], 70, 1), Data::new(&x, &y), settings).expect("a trainer");
         let outcome = trainer.run(&mut ());
         (trainer.fitted(), outcome)
     };
@@ -111,7 +112,7 @@ fn a_run_ends_after_its_iterations_or_when_it_is_told() {
     assert!(all.energy.is_finite());
 
     let model = start(&x, &[], 6, 1);
-    let mut trainer = Trainer::new(model, &x, &y, settings(Engine::Ep, 25)).expect("a trainer");
+    let mut trainer = Trainer::new(model, Data::new(&x, &y), settings(Engine::Ep, 25)).expect("a trainer");
     let mut seen = Vec::new();
     let stopped = trainer.run(&mut |progress: &Progress<'_>| {
         assert!(progress.iterations == 25 && progress.energy.is_finite() && progress.learning_rate > 0.0);
@@ -130,7 +131,8 @@ fn a_run_without_a_way_out_says_so_and_keeps_the_last_good_state() {
     // Squares of these overflow, so that no step has a finite energy.
     y.as_mut_slice().iter_mut().for_each(|y| *y *= 1e200);
     let model = start(&x, &[2], 6, 1);
-    let mut trainer = Trainer::new(model.clone(), &x, &y, settings(Engine::Sep(Site::FirstOrder), 500)).expect("ok");
+    let mut trainer =
+        Trainer::new(model.clone(), Data::new(&x, &y), settings(Engine::Sep(Site::FirstOrder), 500)).expect("ok");
     let before = trainer.fitted();
     let outcome = trainer.run(&mut ());
     assert_eq!(outcome.termination, Termination::Diverged);
@@ -184,7 +186,7 @@ fn every_engine_starts_with_many_inducing_inputs() {
     for engine in engines() {
         for seed in 0..3 {
             let settings = TrainSettings { seed, ..settings(engine, 2) };
-            let mut trainer = Trainer::new(start(&x, &[2], 50, 1), &x, &y, settings).expect("a start");
+            let mut trainer = Trainer::new(start(&x, &[2], 50, 1), Data::new(&x, &y), settings).expect("a start");
             assert_eq!(trainer.run(&mut ()).termination, Termination::Iterations, "{engine:?}");
         }
     }
@@ -196,7 +198,8 @@ fn every_engine_learns_more_than_nothing() {
     let nothing = knowing_nothing(&y, &y_test);
     for hidden in [&[][..], &[1]] {
         for engine in engines() {
-            let mut trainer = Trainer::new(start(&x, hidden, 10, 1), &x, &y, settings(engine, 400)).expect("a trainer");
+            let mut trainer =
+                Trainer::new(start(&x, hidden, 10, 1), Data::new(&x, &y), settings(engine, 400)).expect("a trainer");
             let outcome = trainer.run(&mut ());
             let found = mean_log_density(&trainer.predictor().expect("a predictor"), &x_test, &y_test);
             assert_eq!(outcome.termination, Termination::Iterations, "{engine:?}, {hidden:?}");
@@ -210,7 +213,7 @@ fn every_engine_learns_more_than_nothing() {
 fn a_deep_gp_learns_a_step() {
     let ((x, y), (x_test, y_test)) = (toy(120, 0.1, 1, step), toy(300, 0.1, 2, step));
     let settings = settings(Engine::Sep(Site::FirstOrder), 1000);
-    let mut trainer = Trainer::new(start(&x, &[1], 15, 1), &x, &y, settings.clone()).expect("a trainer");
+    let mut trainer = Trainer::new(start(&x, &[1], 15, 1), Data::new(&x, &y), settings.clone()).expect("a trainer");
     trainer.run(&mut ());
     let predictor = trainer.predictor().expect("a predictor");
     let (found, nothing) = (mean_log_density(&predictor, &x_test, &y_test), knowing_nothing(&y, &y_test));
@@ -221,7 +224,7 @@ fn a_deep_gp_learns_a_step() {
     assert!(found > nothing + 1.5, "log density {found} against {nothing}");
     assert!(rmse < 0.18, "the targets' own spread is 1: {rmse}");
     // A GP without a hidden layer cannot be steep in one place and level elsewhere.
-    let mut plain = Trainer::new(start(&x, &[], 15, 1), &x, &y, settings).expect("a trainer");
+    let mut plain = Trainer::new(start(&x, &[], 15, 1), Data::new(&x, &y), settings).expect("a trainer");
     plain.run(&mut ());
     let plain = mean_log_density(&plain.predictor().expect("a predictor"), &x_test, &y_test);
     assert!(found > plain + 0.1, "log density {found}, of a plain GP {plain}");

@@ -6,6 +6,7 @@ mod common;
 use common::case::Case;
 use common::varying_noise::VaryingNoise;
 use common::{Draw, column, engines};
+use deepgp::Data;
 use deepgp::infer::InferenceSettings;
 use deepgp::init::{Architecture, network};
 use deepgp::likelihood::{Likelihood, Observation};
@@ -76,7 +77,7 @@ fn every_engine_trains_it() {
                 learning_rate: 0.02,
                 ..TrainSettings::default()
             };
-            let mut trainer = Trainer::new(start(&x, vec![1]), &x, &y, settings).expect("a trainer");
+            let mut trainer = Trainer::new(start(&x, vec![1]), Data::new(&x, &y), settings).expect("a trainer");
             let mut energies = Vec::new();
             let outcome = trainer.run(&mut |progress: &Progress<'_>| {
                 energies.push(progress.energy);
@@ -99,7 +100,7 @@ fn trained(hidden: Vec<usize>) -> Predictor {
     let (x, y) = data(200, 3);
     let settings =
         TrainSettings { iterations: 300, batch_size: 20, learning_rate: 0.02, threads: 1, ..TrainSettings::default() };
-    let mut trainer = Trainer::new(start(&x, hidden), &x, &y, settings).expect("a trainer");
+    let mut trainer = Trainer::new(start(&x, hidden), Data::new(&x, &y), settings).expect("a trainer");
     trainer.run(&mut ());
     trainer.predictor().expect("a predictor")
 }
@@ -166,7 +167,7 @@ fn it_predicts_samples_and_scores() {
 fn the_mixture_over_hidden_layers_is_a_density() {
     let (x, y) = data(40, 2);
     let settings = TrainSettings { iterations: 60, batch_size: 20, learning_rate: 0.02, ..TrainSettings::default() };
-    let mut trainer = Trainer::new(start(&x, vec![1]), &x, &y, settings).expect("a trainer");
+    let mut trainer = Trainer::new(start(&x, vec![1]), Data::new(&x, &y), settings).expect("a trainer");
     trainer.run(&mut ());
     let predictor = trainer.predictor().expect("a predictor");
     // ∫ p(y) dy over a grid at one x, with the same draws of the hidden layer for all y.
@@ -185,7 +186,7 @@ fn the_mixture_over_hidden_layers_is_a_density() {
 #[test]
 fn it_is_a_value_but_not_a_file() {
     let (x, y) = data(20, 2);
-    let trainer = Trainer::new(start(&x, vec![1]), &x, &y, TrainSettings::default()).expect("a trainer");
+    let trainer = Trainer::new(start(&x, vec![1]), Data::new(&x, &y), TrainSettings::default()).expect("a trainer");
     let snapshot: Snapshot = trainer.snapshot();
     assert_eq!(snapshot, snapshot.clone());
     assert_ne!(law(), Likelihood::custom(VaryingNoise { scale: 0.4 }));
@@ -193,7 +194,7 @@ fn it_is_a_value_but_not_a_file() {
     let error = serde_json::to_string(&snapshot).expect_err("no file");
     assert!(error.to_string().contains("a likelihood from outside the crate cannot be written to a file"), "{error}");
     // In memory a run goes on as it would have.
-    let mut resumed = Trainer::resume(snapshot, &x, &y).expect("a trainer");
+    let mut resumed = Trainer::resume(snapshot, Data::new(&x, &y)).expect("a trainer");
     let mut first = trainer;
     for trainer in [&mut first, &mut resumed] {
         trainer.run(&mut |progress: &Progress<'_>| {

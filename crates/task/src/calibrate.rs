@@ -76,9 +76,9 @@ impl Model {
         let (mut weights, mut by_moments, mut by_samples) = (Vec::new(), Vec::new(), Vec::new());
         for member in self.parts() {
             let (predictor, x, t) = (&member.fitted, member.inputs(&x)?, member.targets(&y)?);
-            let moments = predictor.log_density(&x, &t)?;
+            let moments = predictor.log_density(&*x, &t)?;
             let by_sampling = match is_deep(predictor.fitted()) {
-                true => predictor.mixture_log_density(&x, &t, samples, &mut rng)?,
+                true => predictor.mixture_log_density(&*x, &t, samples, &mut rng)?,
                 false => moments.clone(),
             };
             by_samples.push(with_log_slopes(&member.warps, &y, by_sampling));

@@ -133,7 +133,7 @@ impl Model {
     /// [`Error::Empty`], [`Error::Shape`] or [`Error::NotFinite`] for `x`.
     pub fn predict(&self, x: &Mat) -> Result<Prediction> {
         let (f, y) = self.distributions(x)?;
-        Ok(Prediction { f: f.moments()?, y: y.moments()? })
+        Ok(Prediction { f: f.moments()?, y: y.moments()?, seen_var: None })
     }
 
     /// Predictive laws of y for raw inputs: quantiles, probabilities, moments.

@@ -161,7 +161,7 @@ mod tests {
     fn heavy(weight: f64, mean: f64, var: f64, scale: f64, warps: Vec<Warp>) -> Member<NetworkLaws> {
         let likelihood = Likelihood::StudentT(StudentT { scale: vec![scale], dof: 4.0 });
         let y = DiagGaussian { mean: one(mean), var: one(var + 2.0 * scale * scale) };
-        let prediction = Prediction { f: DiagGaussian { mean: one(mean), var: one(var) }, y };
+        let prediction = Prediction { f: DiagGaussian { mean: one(mean), var: one(var) }, y, seen_var: None };
         let [_, fitted] = NetworkLaws::new(&likelihood, prediction);
         Member { weight, fitted, warps, indicators: None }
     }

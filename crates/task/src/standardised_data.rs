@@ -7,6 +7,7 @@ use crate::model::Model;
 use crate::standardise::Standardiser;
 use crate::task::Task;
 use crate::warp::{Warp, WarpKind, warp_targets};
+use deepgp::Data;
 use deepgp::Fitted;
 use deepgp::init::{network, starting_stream};
 use deepgp::train::{Observer, Outcome, Snapshot, Trainer};
@@ -155,7 +156,7 @@ impl StandardisedData {
         let likelihood = self.task.likelihood(config.noise, self.y.cols());
         let mut rng = starting_stream(config.train.seed);
         let (net, events) = network(&self.x, likelihood, &config.architecture, &mut rng)?;
-        let mut trainer = Trainer::new(net, &self.x, &self.y, config.train.clone())?;
+        let mut trainer = Trainer::new(net, Data::new(&self.x, &self.y), config.train.clone())?;
         for event in events {
             trainer.note(event);
         }
@@ -167,7 +168,7 @@ impl StandardisedData {
     /// # Errors
     /// As [`Trainer::resume`].
     pub fn resume(&self, snapshot: Snapshot) -> Result<Trainer<'_>> {
-        Trainer::resume(snapshot, &self.x, &self.y)
+        Trainer::resume(snapshot, Data::new(&self.x, &self.y))
     }
 
     /// A network that was trained on these data, as one of a mixture.

@@ -30,7 +30,7 @@ fn stored(name: &str) -> PathBuf {
 
 fn expected(saved: &SavedModel, x: Mat) -> Expected {
     let model = saved.model().expect("a model");
-    let Prediction { f, y } = model.predict(&x).expect("predictions");
+    let Prediction { f, y, .. } = model.predict(&x).expect("predictions");
     let log_density = model.log_density(&x, &y.mean).expect("log densities");
     let list = |m: &Mat| m.as_slice().to_vec();
     Expected { f_mean: list(&f.mean), f_var: list(&f.var), y_mean: list(&y.mean), y_var: list(&y.var), log_density, x }

@@ -3,6 +3,7 @@
 use super::cost::Shape;
 use super::machine::{Ceilings, median, timed};
 use anyhow::Result;
+use deepgp::Data;
 use deepgp::init::{Architecture, MeanChoice, network};
 use deepgp::likelihood::{Gaussian, Likelihood};
 use deepgp::train::{TrainSettings, Trainer};
@@ -59,7 +60,7 @@ impl Sizes<'_> {
             threads: self.threads,
             ..TrainSettings::default()
         };
-        Ok(Trainer::new(net, x, y, settings)?)
+        Ok(Trainer::new(net, Data::new(x, y), settings)?)
     }
 }
 

@@ -7,10 +7,19 @@
 //! log p(y) = −½ yᵀa − ½ log|C| − ½N log 2π,     C = K + σ²I,  a = C⁻¹y
 //! ∂ log p/∂K = ½ (a aᵀ − C⁻¹),   ∂ log p/∂σ² = ½ tr(a aᵀ − C⁻¹)          summed over outputs, each with its own σ²
 //! ```
+//! A row with the offset N(o_n, s_n²) has the target y_n − o_n and the noise σ_n² = σ² + s_n²; one that counts w_n times
+//! is that many equal rows, each with noise of its own. The network's constant c is subtracted from all targets. Then
+//!
+//! ```text
+//! C = K + diag(σ_n²/w_n),   Λ = Lᵀ diag(w_n/σ_n²) L,   η = Lᵀ (w_n y_n/σ_n²)
+//! log p gains Σ_n −½ w_n log 2πσ_n² + ½ log(2πσ_n²/w_n)                  what the copies differ from their mean by is 0
+//! ∂ log p/∂σ² = Σ_n ½ (a_n² − C⁻¹_nn)/w_n + ½ (1 − w_n)/σ_n²,   ∂ log p/∂c = Σ_n a_n
+//! ```
 //! Cost: O(N³) per evaluation and output, O(N²) memory. Reference: Rasmussen, Williams (2006), chapter 2 and section
 //! 5.4.1.
 
-use super::{ClosedFit, all_but, maximise, parts};
+use super::{ClosedFit, all_but, check_data, known_var, maximise, parts, residuals};
+use crate::data::Data;
 use crate::error::Result;
 use crate::fitted::Fitted;
 use crate::gauss::Factor;
@@ -18,6 +27,7 @@ use crate::infer::InferenceSettings;
 use crate::kernel::{KernelScratch, KernelTables, Law};
 use crate::layer::{Inducing, Inputs, Layer};
 use crate::network::{DeepGp, Gradient};
+use deepgp_numerics::linalg::transpose::symmetrise;
 use deepgp_numerics::linalg::{Cholesky, Mat, Op, dot, mul};
 use deepgp_numerics::special::LN_2PI;
 
@@ -27,24 +37,24 @@ use deepgp_numerics::special::LN_2PI;
 /// [`Error::Shape`](crate::Error::Shape) for more than one layer, [`Error::Parameter`](crate::Error::Parameter) for
 /// another likelihood than Gaussian or data that do not fit;
 /// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if the evidence cannot be evaluated at the start.
-pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, max_evaluations: usize) -> Result<ClosedFit> {
-    let mut gp = at_rows(start, x)?;
-    gp.check_data(x, y)?;
-    y.check_data("targets")?;
+pub fn fit(start: &DeepGp, data: Data<'_>, max_evaluations: usize) -> Result<ClosedFit> {
+    let mut gp = at_rows(start, data.x())?;
+    check_data(&gp, data)?;
     // Z stays where the rows are.
     let moves = all_but(&gp, &["z"]);
     let mut scratch = Scratch::default();
     let (log_evidence, evaluations) =
-        maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence(gp, x, y, &mut scratch))?;
+        maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence(gp, data, &mut scratch))?;
     // The posterior needs matrices of the same size.
     drop(scratch);
-    Ok(ClosedFit { fitted: posterior(gp, y)?, log_evidence, evaluations })
+    Ok(ClosedFit { fitted: posterior(gp, data)?, log_evidence, evaluations })
 }
 
 /// The network with every row an inducing input.
 fn at_rows(network: &DeepGp, x: &Mat) -> Result<DeepGp> {
     let (layer, _) = parts(network)?;
-    DeepGp::new(vec![Layer { z: x.clone(), ..layer.clone() }], network.likelihood().clone())
+    DeepGp::new(vec![Layer { z: x.clone(), ..layer.clone() }], network.likelihood().clone())?
+        .with_constant(network.constant().to_vec())
 }
 
 /// Working memory of [`log_evidence`], N × N matrices that the next evaluation uses again.
@@ -54,6 +64,8 @@ pub struct Scratch {
     kernel: KernelScratch,
     k: Mat,
     k_bar: Mat,
+    /// K + diag(σ_n²/w_n), where rows differ in their noise.
+    noisy: Mat,
     c: Cholesky,
     inverse: Mat,
 }
@@ -63,19 +75,29 @@ pub struct Scratch {
 /// # Errors
 /// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if C cannot be factored, and as [`fit`] for
 /// another network than a GP with Gaussian noise.
-pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, scratch: &mut Scratch) -> Result<(f64, Vec<f64>)> {
+pub fn log_evidence(gp: &DeepGp, data: Data<'_>, scratch: &mut Scratch) -> Result<(f64, Vec<f64>)> {
     let (layer, noise) = parts(gp)?;
+    let x = data.x();
     let n = x.rows();
-    let Scratch { tables, kernel, k, k_bar, c, inverse } = scratch;
+    let Scratch { tables, kernel, k, k_bar, noisy, c, inverse } = scratch;
     layer.kernel.prepare_exact(x, tables);
     layer.kernel.gram(tables, k);
     k_bar.reset(n, n);
     let mut gradient = Gradient::zeros(gp);
     let mut total = 0.0;
     for (d, &noise_var) in noise.noise_var.iter().enumerate() {
-        c.refill_shifted(k, 1.0, noise_var, "the covariance of an exact GP")?;
+        const WHAT: &str = "the covariance of an exact GP";
+        let rows_noise = noise_of_rows(data, d, noise_var);
+        match &rows_noise {
+            None => c.refill_shifted(k, 1.0, noise_var, WHAT)?,
+            Some(rows) => {
+                noisy.clone_from(k);
+                noisy.diagonal_mut().zip(rows).for_each(|(entry, row)| *entry += row.var / row.weight);
+                c.refill_shifted(noisy, 1.0, 0.0, WHAT)?;
+            }
+        }
         c.inverse_into(inverse);
-        let target = y.column(d);
+        let target = residuals(gp, data, d);
         let a: Vec<f64> = (0..n).map(|i| dot(inverse.row(i), &target)).collect();
         total -= 0.5 * (dot(&target, &a) + c.log_det() + n as f64 * LN_2PI);
         let mut trace = 0.0;
@@ -86,9 +108,37 @@ pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, scratch: &mut Scratch) -> Res
             trace += a[i] * a[i] - inverse[(i, i)];
         }
         gradient.likelihood[d] = 0.5 * trace;
+        if let Some(rows) = rows_noise {
+            gradient.likelihood[d] = 0.0;
+            for (n, RowNoise { var, weight }) in rows.into_iter().enumerate() {
+                let log_var = LN_2PI + var.ln();
+                total += 0.5 * (log_var - weight.ln() - weight * log_var);
+                let by_noise = (a[n] * a[n] - inverse[(n, n)]) / weight + (1.0 - weight) / var;
+                gradient.likelihood[d] += 0.5 * by_noise;
+            }
+        }
+        if let Some(constant) = gradient.constant.get_mut(d) {
+            *constant = a.iter().sum();
+        }
     }
     layer.kernel.gram_adjoint(tables, k, k_bar, &mut gradient.layers[0].kernel, kernel);
     Ok((total, gradient.to_free(gp, 1.0)))
+}
+
+/// σ_n² and w_n of a row.
+struct RowNoise {
+    var: f64,
+    weight: f64,
+}
+
+/// σ_n² and w_n of every row for output `d`, if not all are σ² and 1.
+fn noise_of_rows(data: Data<'_>, d: usize, noise_var: f64) -> Option<Vec<RowNoise>> {
+    if data.weights().is_none() && data.offset().is_none() {
+        return None;
+    }
+    let weight = |n: usize| data.weights().map_or(1.0, |weights| weights[n]);
+    let row = |n: usize| RowNoise { var: noise_var + known_var(data, n, d), weight: weight(n) };
+    Some((0..data.x().rows()).map(row).collect())
 }
 
 /// The exact posterior at given hyperparameters, Z = X.
@@ -96,16 +146,26 @@ pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, scratch: &mut Scratch) -> Res
 /// # Errors
 /// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if K cannot be factored with the jitter of the
 /// default settings.
-fn posterior(gp: DeepGp, y: &Mat) -> Result<Fitted> {
+fn posterior(gp: DeepGp, data: Data<'_>) -> Result<Fitted> {
     let (layer, noise) = parts(&gp)?;
     let inference = InferenceSettings::default();
-    let n = y.rows();
+    let n = data.x().rows();
     let l = Inducing::new(layer, Inputs::Exact, inference.jitter)?.chol.l();
     let mut gram = Mat::zeros(n, n);
     mul(&mut gram, &l, Op::T, &l, Op::Id);
     let factor = |d: usize, noise_var: f64| {
-        let mut linear = Mat::zeros(n, 1);
-        mul(&mut linear, &l, Op::T, &Mat::from_fn(n, 1, |i, _| y[(i, d)] / noise_var), Op::Id);
+        let (mut linear, y) = (Mat::zeros(n, 1), residuals(&gp, data, d));
+        if let Some(rows) = noise_of_rows(data, d, noise_var) {
+            let scaled_y = Mat::from_fn(n, 1, |i, _| y[i] / (rows[i].var / rows[i].weight));
+            mul(&mut linear, &l, Op::T, &scaled_y, Op::Id);
+            // Λ = (D^½L)ᵀ D^½L, D = diag(w_n/σ_n²)
+            let scaled_l = Mat::from_fn(n, n, |i, j| l[(i, j)] * (rows[i].weight / rows[i].var).sqrt());
+            let mut precision = Mat::zeros(n, n);
+            mul(&mut precision, &scaled_l, Op::T, &scaled_l, Op::Id);
+            symmetrise(&mut precision);
+            return Factor { precision, linear: linear.as_slice().to_vec() };
+        }
+        mul(&mut linear, &l, Op::T, &Mat::from_fn(n, 1, |i, _| y[i] / noise_var), Op::Id);
         let precision = Mat::from_fn(n, n, |i, j| 0.5 * (gram[(i, j)] + gram[(j, i)]) / noise_var);
         Factor { precision, linear: linear.as_slice().to_vec() }
     };
@@ -176,7 +236,7 @@ mod tests {
     fn the_evidence_and_its_gradient_are_right() -> Result<()> {
         let (x, y) = data(23);
         let mut gp = at_rows(&start(&x), &x)?;
-        let (value, gradient) = log_evidence(&gp, &x, &y, &mut Scratch::default())?;
+        let (value, gradient) = log_evidence(&gp, Data::new(&x, &y), &mut Scratch::default())?;
         let direct = evidence_directly(&gp, &x, &y);
         assert!((value - direct).abs() < 1e-9 * direct.abs(), "{value} is not {direct}");
         let mut theta = Vec::new();
@@ -198,8 +258,8 @@ mod tests {
     #[test]
     fn predictions_are_those_of_the_textbook() -> Result<()> {
         let (x, y) = data(31);
-        let found = fit(&start(&x), &x, &y, 60)?;
-        let before = log_evidence(&at_rows(&start(&x), &x)?, &x, &y, &mut Scratch::default())?.0;
+        let found = fit(&start(&x), Data::new(&x, &y), 60)?;
+        let before = log_evidence(&at_rows(&start(&x), &x)?, Data::new(&x, &y), &mut Scratch::default())?.0;
         assert!(found.log_evidence > before + 1.0, "{} after {before}", found.log_evidence);
         let gp = found.fitted.network.clone();
         let Likelihood::Gaussian(noise) = gp.likelihood() else { panic!("Gaussian") };
@@ -229,7 +289,7 @@ mod tests {
         let (x, y) = data(20);
         let rows: Vec<usize> = (0..20).chain(0..20).collect();
         let (x, y) = (x.select_rows(&rows), y.select_rows(&rows));
-        let predicted = Predictor::new(fit(&start(&x), &x, &y, 30)?.fitted)?.predict(&x)?;
+        let predicted = Predictor::new(fit(&start(&x), Data::new(&x, &y), 30)?.fitted)?.predict(&x)?;
         // Targets have a deviation of about 1, and are the same wherever rows are.
         let squares = predicted.y.mean.as_slice().iter().zip(y.as_slice()).map(|(m, y)| (m - y).powi(2));
         let rms = (squares.sum::<f64>() / 80.0).sqrt();
@@ -244,7 +304,7 @@ mod tests {
         let shape = Architecture { n_inducing: 3, ..Architecture::default() };
         let likelihood = Likelihood::Gaussian(Gaussian { noise_var: vec![0.05, 0.2] });
         let (deep, _) = network(&x, likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(3))?;
-        assert!(matches!(fit(&deep, &x, &y, 10), Err(Error::Shape { .. })));
+        assert!(matches!(fit(&deep, Data::new(&x, &y), 10), Err(Error::Shape { .. })));
         Ok(())
     }
 }

@@ -8,6 +8,7 @@
 pub mod exact;
 pub mod sparse;
 
+use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::fitted::Fitted;
 use crate::layer::Layer;
@@ -42,6 +43,34 @@ fn parts(network: &DeepGp) -> Result<(&Layer, &Gaussian)> {
             Err(Error::Parameter { name, layer: None, entry: None, value: f64::NAN, requirement })
         }
     }
+}
+
+/// Checks data for a closed form.
+///
+/// # Errors
+/// As [`Data::check`], and [`Error::NotFinite`] for a target that is missing: there is one posterior for all outputs
+/// only if none misses a row.
+fn check_data(gp: &DeepGp, data: Data<'_>) -> Result<()> {
+    parts(gp)?;
+    data.check(gp)?;
+    Ok(data.y().check_data("targets")?)
+}
+
+/// Targets of output `d` less the rows' offset and the network's constant.
+fn residuals(gp: &DeepGp, data: Data<'_>, d: usize) -> Vec<f64> {
+    let mut y = data.y().column(d);
+    if let Some(offset) = data.offset() {
+        y.iter_mut().zip(offset.mean.column(d)).for_each(|(y, offset)| *y -= offset);
+    }
+    if let Some(constant) = gp.constant().get(d) {
+        y.iter_mut().for_each(|y| *y -= constant);
+    }
+    y
+}
+
+/// Known noise variance of row `n` in output `d`.
+fn known_var(data: Data<'_>, n: usize, d: usize) -> f64 {
+    data.offset().map_or(0.0, |offset| offset.var[(n, d)])
 }
 
 /// Moves the free coordinates of a network for which `moves` holds to where `log_evidence` (value and gradient) is

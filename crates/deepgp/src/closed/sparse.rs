@@ -17,12 +17,16 @@
 //! ∂/∂σ²  = Σ_n ½ (a_n² − c_n) + ½ (1 − α) d_n/(s_n σ²)
 //! ∂/∂t_n = a_n μ − S t_n/s_n − 2 t_n ∂/∂d_n,    ∂/∂k_n = L⁻ᵀ ∂/∂t_n,    LᵀL̄ = −Σ_n (∂/∂t_n) t_nᵀ
 //! ```
+//! Known noise of a row, the variance of its offset, is white noise of the GP, and adds to d_n wherever d_n stands above.
+//! The offset's mean and the network's constant c are subtracted from y_n. A row that counts w_n times is that many equal
+//! rows: each term of each sum over n counts w_n times, and ∂/∂t_n is that of all copies. ∂/∂c = Σ_n w_n a_n.
 //! Rows are taken in blocks. What the first pass finds of them is kept for the second where N × M is small enough.
 //! Cost: about 6 N M² flops for value and gradient, or 7 where nothing is kept.
 //! Reference: Bui, Yan, Turner (2017), A unifying framework for Gaussian process pseudo-point approximations using
 //! power expectation propagation, section 3 and appendix.
 
-use super::{ClosedFit, all_but, maximise, parts};
+use super::{ClosedFit, all_but, check_data, known_var, maximise, parts};
+use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::fitted::Fitted;
 use crate::gauss::{Factor, FullGaussian};
@@ -46,34 +50,31 @@ const MOST_KEPT: usize = 1 << 25;
 ///
 /// # Errors
 /// As [`super::exact::fit`], and [`Error::Parameter`] if `alpha` is not in [0, 1].
-pub fn fit(start: &DeepGp, x: &Mat, y: &Mat, alpha: f64, max_evaluations: usize, threads: usize) -> Result<ClosedFit> {
-    check(start, x, y, alpha)?;
+pub fn fit(start: &DeepGp, data: Data<'_>, alpha: f64, max_evaluations: usize, threads: usize) -> Result<ClosedFit> {
+    check(start, data, alpha)?;
     let mut gp = start.clone();
     let moves = all_but(&gp, &[]);
-    let mut scratch = Scratch::for_gradients(&gp, Rows { x, y }, threads);
+    let mut scratch = Scratch::for_gradients(&gp, Rows(data), threads);
     let (log_evidence, evaluations) =
-        maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence_of(gp, Rows { x, y }, alpha, &mut scratch))?;
-    Ok(ClosedFit { fitted: posterior_of(gp, Rows { x, y }, alpha, &mut scratch)?, log_evidence, evaluations })
+        maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence_of(gp, Rows(data), alpha, &mut scratch))?;
+    Ok(ClosedFit { fitted: posterior_of(gp, Rows(data), alpha, &mut scratch)?, log_evidence, evaluations })
 }
 
 /// The posterior at given hyperparameters and inducing inputs; threads as in [`fit`].
 ///
 /// # Errors
 /// As [`fit`].
-pub fn posterior(gp: DeepGp, x: &Mat, y: &Mat, alpha: f64, threads: usize) -> Result<Fitted> {
-    check(&gp, x, y, alpha)?;
-    posterior_of(gp, Rows { x, y }, alpha, &mut Scratch::on(threads))
+pub fn posterior(gp: DeepGp, data: Data<'_>, alpha: f64, threads: usize) -> Result<Fitted> {
+    check(&gp, data, alpha)?;
+    posterior_of(gp, Rows(data), alpha, &mut Scratch::on(threads))
 }
 
-fn check(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<()> {
+fn check(gp: &DeepGp, data: Data<'_>, alpha: f64) -> Result<()> {
     if !(0.0..=1.0).contains(&alpha) {
         let (name, requirement) = ("alpha", "it must lie between 0 and 1");
         return Err(Error::Parameter { name, layer: None, entry: None, value: alpha, requirement });
     }
-    parts(gp)?;
-    gp.check_data(x, y)?;
-    // There is one posterior for all outputs only if none misses a row.
-    Ok(y.check_data("targets")?)
+    check_data(gp, data)
 }
 
 fn posterior_of(gp: DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) -> Result<Fitted> {
@@ -89,35 +90,57 @@ fn posterior_of(gp: DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) -
 ///
 /// # Errors
 /// [`Error::NotPositiveDefinite`], and as [`fit`] for the network.
-pub fn log_evidence(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<(f64, Vec<f64>)> {
-    let rows = Rows { x, y };
+pub fn log_evidence(gp: &DeepGp, data: Data<'_>, alpha: f64) -> Result<(f64, Vec<f64>)> {
+    let rows = Rows(data);
     log_evidence_of(gp, rows, alpha, &mut Scratch::for_gradients(gp, rows, 1))
 }
 
 /// The data, taken a block of rows at a time.
 #[derive(Clone, Copy)]
-struct Rows<'a> {
-    x: &'a Mat,
-    y: &'a Mat,
+struct Rows<'a>(Data<'a>);
+
+/// A block of the data: inputs, targets less offset and constant, known noise variances and weights.
+struct Block {
+    x: Mat,
+    y: Mat,
+    known_var: Mat,
+    weights: Vec<f64>,
 }
 
 impl Rows<'_> {
     fn blocks(&self) -> usize {
-        self.x.rows().div_ceil(EVIDENCE_BLOCK_ROWS)
+        self.0.x().rows().div_ceil(EVIDENCE_BLOCK_ROWS)
+    }
+
+    /// The block of the given rows.
+    fn block(&self, rows: &[usize], constant: &[f64]) -> Block {
+        let data = self.0;
+        let (x, mut y) = (data.x().select_rows(rows), data.y().select_rows(rows));
+        for (n, &row) in rows.iter().enumerate() {
+            if let Some(offset) = data.offset() {
+                axpy(-1.0, offset.mean.row(row), y.row_mut(n));
+            }
+            axpy(-1.0, constant, &mut y.row_mut(n)[..constant.len()]);
+        }
+        let known_var = Mat::from_fn(rows.len(), y.cols(), |n, d| known_var(data, rows[n], d));
+        let weights = rows.iter().map(|&row| data.weights().map_or(1.0, |weights| weights[row])).collect();
+        Block { x, y, known_var, weights }
     }
 
     /// Works on all blocks and adds up what they give, in order. As many are worked on at a time as there are threads,
     /// each with working memory of its own that the next ones use again: results have M × M numbers each. There is a
     /// [`Projected`] for every block, or one for every thread.
+    #[expect(clippy::too_many_arguments, reason = "the threads, their memory, and what is done with each block")]
     fn sum<T: Default + Send>(
         &self,
         mut pool: Option<&mut ThreadPool>,
         projected: &mut [Projected],
         memory: &mut Vec<T>,
-        of_block: impl Fn(&mut Projected, &mut T, &Mat, &Mat) + Sync,
+        constant: &[f64],
+        of_block: impl Fn(&mut Projected, &mut T, &Block) + Sync,
         mut add: impl FnMut(&T),
     ) {
-        let rows: Vec<usize> = (0..self.x.rows()).collect();
+        let rows: Vec<usize> = (0..self.0.x().rows()).collect();
         let blocks: Vec<&[usize]> = rows.chunks(EVIDENCE_BLOCK_ROWS).collect();
         let is_kept = projected.len() == self.blocks();
         let at_a_time = pool.as_deref().map_or(1, ThreadPool::threads);
@@ -129,8 +152,7 @@ impl Rows<'_> {
                 pool.as_deref_mut(),
                 (by_index(projected), by_index(memory)),
                 |block, (projected, memory)| {
-                    let rows = some[block];
-                    of_block(projected, memory, &self.x.select_rows(rows), &self.y.select_rows(rows));
+                    of_block(projected, memory, &self.block(some[block], constant));
                 },
             );
             memory.iter().for_each(&mut add);
@@ -166,7 +188,7 @@ impl Scratch {
     fn for_gradients(gp: &DeepGp, rows: Rows<'_>, threads: usize) -> Self {
         let inducing = gp.layers().first().map_or(0, Layer::n_inducing);
         let mut scratch = Self::on(threads);
-        if inducing.saturating_mul(rows.x.rows()) <= MOST_KEPT / 2 {
+        if inducing.saturating_mul(rows.0.x().rows()) <= MOST_KEPT / 2 {
             scratch.projected.resize_with(rows.blocks(), Projected::default);
         }
         scratch
@@ -209,6 +231,7 @@ struct SecondPass {
     k_bar: Mat,
     residual_var_bar: Vec<f64>,
     noise_bar: Vec<f64>,
+    constant_bar: Vec<f64>,
     phi: Mat,
     sums: KernelSums,
 }
@@ -228,29 +251,30 @@ fn first_pass(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratch) ->
     if projected.len() != rows.blocks() {
         projected.resize_with(threads, Projected::default);
     }
-    let of_block = |projected: &mut Projected, block: &mut FirstPass, x: &Mat, y: &Mat| {
-        projected.set(layer, inducing, x);
+    let of_block = |projected: &mut Projected, block: &mut FirstPass, rows: &Block| {
+        projected.set(layer, inducing, &rows.x);
         let Projected { t, residual_var, .. } = projected;
         let FirstPass { scaled, factors, total } = block;
         *total = 0.0;
         factors.resize_with(noise.noise_var.len(), || Factor::zeros(m));
         for (d, (&noise_var, factor)) in noise.noise_var.iter().zip(factors).enumerate() {
-            let s = |n: usize| noise_var + alpha * residual_var[n];
+            let white = |n: usize| residual_var[n] + rows.known_var[(n, d)];
+            let s = |n: usize| noise_var + alpha * white(n);
             scaled.reshape(t.rows(), m);
-            scaled.set_scaled_rows(t, |n| 1.0 / s(n));
+            scaled.set_scaled_rows(t, |n| rows.weights[n] / s(n));
             product(&mut factor.precision, false, Left::transposed(t, Part::Full), (scaled, Part::Full), Part::Upper);
             factor.linear.fill(0.0);
             for n in 0..t.rows() {
-                let y = y[(n, d)];
+                let (y, half) = (rows.y[(n, d)], 0.5 * rows.weights[n]);
                 axpy(y, scaled.row(n), &mut factor.linear);
-                *total -= 0.5 * (LN_2PI + s(n).ln() + y * y / s(n));
-                *total -= 0.5 * (1.0 - alpha) * log_excess(alpha, residual_var[n] / noise_var);
+                *total -= half * (LN_2PI + s(n).ln() + y * y / s(n));
+                *total -= half * (1.0 - alpha) * log_excess(alpha, white(n) / noise_var);
             }
         }
     };
     let mut factors = vec![Factor::zeros(m); noise.noise_var.len()];
     let mut total = 0.0;
-    rows.sum(pool.as_mut(), projected, first, of_block, |block| {
+    rows.sum(pool.as_mut(), projected, first, gp.constant(), of_block, |block| {
         total += block.total;
         factors.iter_mut().zip(&block.factors).for_each(|(sum, factor)| sum.add_scaled(1.0, factor));
     });
@@ -273,31 +297,37 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratc
     total += posteriors.iter().map(|q| q.log_partition).sum::<f64>();
     let is_kept = projected.len() == rows.blocks();
     let no_sums = || layer.kernel.zero_sums(m);
-    let of_block = |projected: &mut Projected, block: &mut SecondPass, x: &Mat, y: &Mat| {
+    let of_block = |projected: &mut Projected, block: &mut SecondPass, rows: &Block| {
+        let x = &rows.x;
         if !is_kept {
             projected.set(layer, inducing, x);
         }
         let Projected { k, t, residual_var, kernel } = projected;
-        let SecondPass { s_t, t_bar, k_bar, residual_var_bar, noise_bar, phi, sums } = block;
+        let SecondPass { s_t, t_bar, k_bar, residual_var_bar, noise_bar, constant_bar, phi, sums } = block;
         t_bar.reset(t.rows(), m);
         residual_var_bar.clear();
         residual_var_bar.resize(t.rows(), 0.0);
         noise_bar.clear();
+        constant_bar.clear();
         let moments = posteriors.iter().map(|q| &q.mean).zip(&*covariances);
         for (d, (&noise_var, (mu, cov))) in noise.noise_var.iter().zip(moments).enumerate() {
             product(s_t, false, Left::plain(t, Part::Full), (cov, Part::Full), Part::Full);
-            let mut bar = 0.0;
+            let (mut bar, mut sum_of_a) = (0.0, 0.0);
             for n in 0..t.rows() {
-                let var = noise_var + alpha * residual_var[n];
-                let a = (y[(n, d)] - dot(t.row(n), mu)) / var;
+                let (white, weight) = (residual_var[n] + rows.known_var[(n, d)], rows.weights[n]);
+                let (var, half) = (noise_var + alpha * white, 0.5 * weight);
+                let a = (rows.y[(n, d)] - dot(t.row(n), mu)) / var;
                 let c = 1.0 / var - dot(s_t.row(n), t.row(n)) / (var * var);
-                residual_var_bar[n] += 0.5 * (alpha * (a * a - c) - (1.0 - alpha) / var);
-                bar += 0.5 * (a * a - c + (1.0 - alpha) * residual_var[n] / (var * noise_var));
+                residual_var_bar[n] += half * (alpha * (a * a - c) - (1.0 - alpha) / var);
+                bar += half * (a * a - c + (1.0 - alpha) * white / (var * noise_var));
+                sum_of_a += weight * a;
+                let (a, var) = (weight * a, var / weight);
                 for ((bar, mu), s_t) in t_bar.row_mut(n).iter_mut().zip(mu).zip(s_t.row(n)) {
                     *bar += a * mu - s_t / var;
                 }
             }
             noise_bar.push(bar);
+            constant_bar.push(sum_of_a);
         }
         for (n, residual_var_bar) in residual_var_bar.iter().enumerate() {
             axpy(-2.0 * residual_var_bar, t.row(n), t_bar.row_mut(n));
@@ -309,10 +339,11 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratc
         layer.kernel.diags_adjoint(x, residual_var_bar, &mut sums.grad_mut().params);
     };
     let (mut gradient, mut phi, mut sums) = (Gradient::zeros(gp), Mat::zeros(m, m), no_sums());
-    rows.sum(pool.as_mut(), projected, second, of_block, |block| {
+    rows.sum(pool.as_mut(), projected, second, gp.constant(), of_block, |block| {
         sums.add(&block.sums);
         phi.add_scaled(-1.0, &block.phi);
         gradient.likelihood.iter_mut().zip(&block.noise_bar).for_each(|(sum, bar)| *sum += bar);
+        gradient.constant.iter_mut().zip(&block.constant_bar).for_each(|(sum, bar)| *sum += bar);
     });
     let grad = &mut gradient.layers[0].kernel;
     inducing.kernel_adjoint(layer, &mut phi, &sums, &mut InducingScratch::default(), grad);
@@ -382,7 +413,7 @@ mod tests {
         let (x, y) = data(ROWS);
         for (alpha, kernel) in [(0.0, KernelChoice::Eq), (0.5, KernelChoice::Matern52), (1.0, KernelChoice::Eq)] {
             let mut gp = start(&x, 7, kernel);
-            let (value, gradient) = log_evidence(&gp, &x, &y, alpha)?;
+            let (value, gradient) = log_evidence(&gp, Data::new(&x, &y), alpha)?;
             let direct = evidence_directly(&gp, &x, &y, alpha)?;
             assert!((value - direct).abs() < 1e-8 * direct.abs(), "α {alpha}: {value} is not {direct}");
             let mut theta = Vec::new();
@@ -393,7 +424,7 @@ mod tests {
                     let mut moved = theta.clone();
                     moved[i] += shift;
                     gp.write_free(&moved);
-                    log_evidence(&gp, &x, &y, alpha).map(|(value, _)| value)
+                    log_evidence(&gp, Data::new(&x, &y), alpha).map(|(value, _)| value)
                 };
                 let two = |step: f64, at: &mut dyn FnMut(f64) -> Result<f64>| -> Result<f64> {
                     Ok((at(step)? - at(-step)?) / (2.0 * step))
@@ -411,7 +442,7 @@ mod tests {
     #[test]
     fn what_is_kept_changes_nothing() -> Result<()> {
         let (x, y) = data(ROWS);
-        let (gp, rows) = (start(&x, 7, KernelChoice::Eq), Rows { x: &x, y: &y });
+        let (gp, rows) = (start(&x, 7, KernelChoice::Eq), Rows(Data::new(&x, &y)));
         let evidence = |mut scratch: Scratch| log_evidence_of(&gp, rows, 0.5, &mut scratch);
         assert_eq!(Scratch::for_gradients(&gp, rows, 1).projected.len(), 2);
         // With as many threads as blocks there would be a place for each in any case.
@@ -422,9 +453,9 @@ mod tests {
     #[test]
     fn with_an_inducing_input_on_every_row_it_is_the_exact_gp() -> Result<()> {
         let (x, y) = data(40);
-        let exact = exact::fit(&start(&x, 5, KernelChoice::Eq), &x, &y, 30)?;
+        let exact = exact::fit(&start(&x, 5, KernelChoice::Eq), Data::new(&x, &y), 30)?;
         for alpha in [0.0, 0.5, 1.0] {
-            let (value, _) = log_evidence(&exact.fitted.network, &x, &y, alpha)?;
+            let (value, _) = log_evidence(&exact.fitted.network, Data::new(&x, &y), alpha)?;
             assert!((value - exact.log_evidence).abs() < 0.05, "{value} is not {}", exact.log_evidence);
         }
         Ok(())
@@ -434,10 +465,10 @@ mod tests {
     #[test]
     fn the_bound_is_the_energy_of_the_engine() -> Result<()> {
         let (x, y) = data(100);
-        let found = fit(&start(&x, 8, KernelChoice::Eq), &x, &y, 0.0, 20, 1)?;
+        let found = fit(&start(&x, 8, KernelChoice::Eq), Data::new(&x, &y), 0.0, 20, 1)?;
         let mut fitted = found.fitted;
         fitted.inference.alpha = 1e-5;
-        let energy = crate::train::energy(&fitted, &x, &y)?;
+        let energy = crate::train::energy(&fitted, Data::new(&x, &y))?;
         assert!((energy + found.log_evidence).abs() < 0.01, "{energy} is not -{}", found.log_evidence);
         Ok(())
     }
@@ -446,7 +477,7 @@ mod tests {
     fn more_inducing_inputs_predict_better_and_threads_change_nothing() -> Result<()> {
         let (x, y) = data(ROWS);
         let error = |m: usize, threads: usize| -> Result<(f64, f64)> {
-            let found = fit(&start(&x, m, KernelChoice::Eq), &x, &y, 0.5, 25, threads)?;
+            let found = fit(&start(&x, m, KernelChoice::Eq), Data::new(&x, &y), 0.5, 25, threads)?;
             let predicted = Predictor::new(found.fitted)?.predict(&x)?.f.mean;
             let squares = predicted.as_slice().iter().zip(y.as_slice()).map(|(m, y)| (m - y).powi(2));
             Ok((squares.sum::<f64>(), found.log_evidence))
@@ -461,7 +492,7 @@ mod tests {
     fn powers_outside_are_refused() {
         let (x, y) = data(20);
         for alpha in [-0.1, 1.1, f64::NAN] {
-            assert!(fit(&start(&x, 3, KernelChoice::Eq), &x, &y, alpha, 5, 1).is_err());
+            assert!(fit(&start(&x, 3, KernelChoice::Eq), Data::new(&x, &y), alpha, 5, 1).is_err());
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn step(
 /// The SEP energy and its gradient in the model's free parameters and in each (Λ, η).
 ///
 /// ```text
-/// E = (N/α − 1) φ(q) − (N/α) φ(cavity) − N/(αB) Σ log Z_n
+/// E = (W/α − 1) φ(q) − (W/α) φ(cavity) − N/(αB) Σ w_n log Z_n          W = Σ w_n over all data; N without weights
 /// ```
 pub(super) fn sep_energy(
     inference: &Inference,
@@ -58,8 +58,8 @@ pub(super) fn sep_energy(
     ws: &mut StepWorkspace,
 ) -> Result<EnergyGradient> {
     let InferenceSettings { alpha, jitter, .. } = inference.settings;
-    let n_data = batch.n_data as f64;
-    let (weight, share) = (batch.weight(alpha), 1.0 - alpha / n_data);
+    let total_weight = batch.total_weight;
+    let (weight, share) = (batch.weight(alpha), 1.0 - alpha / total_weight);
     let posterior = all_moments(factors, 1.0)?;
     ws.prepare(model, jitter, CavityOf { factors, share }, Passes { n_points: batch.n_batch, for_sites: false })?;
     ws.visit_batch(model, alpha, Wanted::Gradient, batch)?;
@@ -71,11 +71,14 @@ pub(super) fn sep_energy(
         for (d, bar) in back.bars.iter_mut().enumerate() {
             bar.mean.iter_mut().for_each(|g| *g *= -weight);
             bar.cov.as_mut_slice().iter_mut().for_each(|g| *g *= -weight);
-            bar.log_partition = -n_data / alpha;
+            bar.log_partition = -total_weight / alpha;
             let mut total = cavity[l][d].adjoint(share, bar);
             let m = bar.mean.len();
-            let of_posterior =
-                FullGaussianBar { mean: vec![0.0; m], cov: Mat::zeros(m, m), log_partition: n_data / alpha - 1.0 };
+            let of_posterior = FullGaussianBar {
+                mean: vec![0.0; m],
+                cov: Mat::zeros(m, m),
+                log_partition: total_weight / alpha - 1.0,
+            };
             total.add_scaled(1.0, &posterior[l][d].adjoint(1.0, &of_posterior));
             outputs.push(total);
         }
@@ -84,7 +87,7 @@ pub(super) fn sep_energy(
     let mut events = Vec::new();
     floor_events(sums, &mut events);
     let (phi, phi_cavity) = (energy::log_partition(&posterior), energy::log_partition(cavity));
-    let energy = energy::tied_energy(phi, phi_cavity, sums, weight);
+    let energy = energy::tied_energy(phi, phi_cavity, sums, batch.mean_weight(), weight);
     let model = ws.free_gradient(model, -weight);
     Ok(EnergyGradient { energy, model, factors: factor_bars, events })
 }

@@ -152,16 +152,35 @@ impl Inference {
         self.settings
     }
 
+    /// Checks that the engine can take weights, if there are some.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for full EP and ADF.
+    pub(crate) fn check_weights(&self, weights: Option<&[f64]>) -> Result<()> {
+        let Some(weights) = weights else { return Ok(()) };
+        match self.settings.engine {
+            Engine::Sep(_) | Engine::JointEnergy => Ok(()),
+            Engine::Ep | Engine::Adf => {
+                let value = weights.first().copied().unwrap_or(f64::NAN);
+                let requirement = "full EP and ADF visit every row as one and take no weights; SEP and the joint \
+                                   energy do";
+                Err(Error::Parameter { name: "weights", layer: None, entry: None, value, requirement })
+            }
+        }
+    }
+
     /// One step on a batch: energy and gradient at the state before it, and the state after it.
     ///
     /// On an error or a result that is not [`Step::is_finite`] the state is as it was before.
     ///
     /// # Errors
     /// [`Error::Shape`] or [`Error::Empty`] if model, state, batch and workspace do not fit together;
-    /// [`Error::NotPositiveDefinite`] if K_zz or a posterior cannot be factored.
+    /// [`Error::Parameter`] for weights with an engine that takes none; [`Error::NotPositiveDefinite`] if K_zz or a
+    /// posterior cannot be factored.
     pub fn step(&self, model: &DeepGp, state: &mut State, batch: Batch<'_>, ws: &mut StepWorkspace) -> Result<Step> {
         ws.check(model, state.factors(), batch)?;
         state.check(self.settings.engine, batch.n_data)?;
+        self.check_weights(batch.weights)?;
         pass::fetch_block(batch.x, batch.y, batch.rows, 0);
         let mut step = match self.settings.engine {
             Engine::Sep(site) => sep::step(self, site, model, state, batch, ws)?,

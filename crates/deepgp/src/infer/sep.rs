@@ -1,8 +1,9 @@
 //! Stochastic expectation propagation: one tied factor, moved by damped moment matching on minibatches.
 //!
 //! ```text
-//! (Λ, η) ← (1 − ρ) (Λ, η) + ρ · N/(αB) · Σ_{n ∈ batch} (Λ_n, η_n)
+//! (Λ, η) ← (1 − ρ) (Λ, η) + ρ · N/(αB) · Σ_{n ∈ batch} w_n (Λ_n, η_n)
 //! ```
+//! w_n is what row n counts for, 1 without weights: w_n equal rows have equal sites.
 //! Reference: Bui et al. (2015), section 3, with (Λ_n, η_n) from [`super::site`].
 
 use super::damping::{shorten_until_definite, try_candidate};
@@ -24,12 +25,13 @@ pub(super) fn step(
 ) -> Result<Step> {
     let InferenceSettings { alpha, jitter, .. } = inference.settings;
     let (n_data, weight) = (batch.n_data as f64, batch.weight(alpha));
+    let mean_weight = batch.mean_weight();
     let phi = state.log_partition(&mut ws.root)?;
     let passes = match kind {
         Site::FirstOrder => Passes { n_points: batch.n_batch, for_sites: true },
         Site::Exact => Passes { n_points: 1, for_sites: false },
     };
-    let cavity_of = CavityOf { factors: state.factors(), share: 1.0 - alpha / n_data };
+    let cavity_of = CavityOf { factors: state.factors(), share: 1.0 - alpha / batch.total_weight };
     ws.prepare(model, jitter, cavity_of, passes)?;
 
     let mut events = Vec::new();
@@ -39,7 +41,7 @@ pub(super) fn step(
     }
     floor_events(&ws.sums, &mut events);
 
-    let energy = energy::tied_energy(phi, energy::log_partition(&ws.cavity), &ws.sums, weight);
+    let energy = energy::tied_energy(phi, energy::log_partition(&ws.cavity), &ws.sums, mean_weight, weight);
     let gradient = ws.free_gradient(model, -weight);
     let mut step = Step { energy, gradient, events };
     if step.is_finite() {
@@ -59,10 +61,10 @@ fn commit(state: &mut State, whole: f64, ws: &mut StepWorkspace, events: &mut Ve
         for (d, site) in sites.iter().enumerate() {
             // Points without a site are left out of the average, not counted as zero.
             let n_points = ws.site_counts[l][d];
-            if n_points == 0 {
+            if n_points == 0.0 {
                 continue;
             }
-            let (weight, factor) = (whole / n_points as f64, &state.factors()[l][d]);
+            let (weight, factor) = (whole / n_points, &state.factors()[l][d]);
             let candidate = |rho: f64, out: &mut Factor| out.combine(1.0 - rho, factor, rho * weight, site);
             // A factor at the edge of definiteness, which every site pushes further out, would be stuck there while the
             // parameters move on: it is drawn towards the prior, (Λ, η) ← (1 − ρ) (Λ, η), until sites fit again.
@@ -79,7 +81,7 @@ fn commit(state: &mut State, whole: f64, ws: &mut StepWorkspace, events: &mut Ve
 
 /// The summed first-order sites of the whole batch, from sums over its points.
 fn first_order_sites(model: &DeepGp, alpha: f64, batch: Batch<'_>, ws: &mut StepWorkspace) -> Result<()> {
-    ws.site_counts.iter_mut().flatten().for_each(|n| *n = batch.n_batch);
+    ws.site_counts.iter_mut().flatten().for_each(|n| *n = batch.n_batch as f64);
     ws.visit_batch(model, alpha, Wanted::Sites, batch)?;
     for (back, sites) in ws.backs.iter_mut().zip(&mut ws.sites) {
         for (d, site) in sites.iter_mut().enumerate() {
@@ -97,18 +99,25 @@ fn exact_sites(
     ws: &mut StepWorkspace,
     events: &mut Vec<Event>,
 ) -> Result<()> {
-    ws.site_counts.iter_mut().flatten().for_each(|n| *n = 0);
+    ws.site_counts.iter_mut().flatten().for_each(|n| *n = 0.0);
     ws.sites.iter_mut().flatten().for_each(Factor::clear);
     ws.phi.iter_mut().for_each(Mat::fill_zero);
     ws.sums.clear();
+    let batch_weight: f64 = batch.rows.iter().map(|&row| batch.row_weight(row)).sum();
     for &row in batch.rows {
         ws.visit_point(model, alpha, batch, row)?;
-        for (l, back) in ws.backs.iter().enumerate() {
-            for (d, bar) in back.bars.iter().enumerate() {
-                match site::exact(&ws.cavity[l][d], &back.curvature[d], &bar.mean) {
+        let weight = batch.row_weight(row);
+        for (l, back) in ws.backs.iter_mut().enumerate() {
+            for (d, (bar, p)) in back.bars.iter_mut().zip(&mut back.curvature).enumerate() {
+                if batch.weights.is_some() {
+                    // The site of one of the row's copies.
+                    let copies = bar.mean.iter_mut().chain(p.as_mut_slice());
+                    copies.for_each(|derivative| *derivative /= weight);
+                }
+                match site::exact(&ws.cavity[l][d], p, &bar.mean) {
                     Ok(site) => {
-                        ws.sites[l][d].add_scaled(1.0, &site);
-                        ws.site_counts[l][d] += 1;
+                        ws.sites[l][d].add_scaled(weight, &site);
+                        ws.site_counts[l][d] += weight * (batch.rows.len() as f64 / batch_weight);
                     }
                     Err(_) => events.push(Event::PointSkipped { row, layer: l, output: d }),
                 }

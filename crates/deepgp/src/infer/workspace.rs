@@ -56,8 +56,8 @@ pub struct StepWorkspace {
     pub(super) inducing_scratch: Vec<InducingScratch>,
     /// Sites of the batch, per layer and output.
     pub(super) sites: Vec<Vec<Factor>>,
-    /// Points that have a site, per layer and output.
-    pub(super) site_counts: Vec<Vec<usize>>,
+    /// Points that have a site, per layer and output, each as often as its weight says; in all as many as the batch has.
+    pub(super) site_counts: Vec<Vec<f64>>,
     pub(super) damping: DampingScratch,
     pub(super) root: gauss::PivotScratch,
     /// How often the last step of a factor was halved, per layer and output.
@@ -95,7 +95,7 @@ impl StepWorkspace {
             phi: layers.iter().map(|l| Mat::zeros(l.n_inducing(), l.n_inducing())).collect(),
             inducing_scratch: vec![InducingScratch::default(); layers.len()],
             sites: layers.iter().map(sites).collect(),
-            site_counts: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
+            site_counts: layers.iter().map(|l| vec![0.0; l.dim_out]).collect(),
             damping: DampingScratch::default(),
             root: gauss::PivotScratch::default(),
             halvings: layers.iter().map(|l| vec![0; l.dim_out]).collect(),
@@ -127,6 +127,16 @@ impl StepWorkspace {
         expect("columns of the inputs", model.dim_in(), batch.x.cols())?;
         expect("columns of the targets", model.n_targets(), batch.y.cols())?;
         expect("rows of the targets", batch.x.rows(), batch.y.rows())?;
+        expect("sums by the constant", model.constant().len(), self.sums.constant.len())?;
+        if let Some(offset) = batch.offset {
+            for moments in [&offset.mean, &offset.var] {
+                expect("rows of the offset", batch.x.rows(), moments.rows())?;
+                expect("columns of the offset", model.n_latent(), moments.cols())?;
+            }
+        }
+        if let Some(weights) = batch.weights {
+            expect("weights", batch.x.rows(), weights.len())?;
+        }
         if let Some(x_var) = batch.x_var {
             expect("rows of the inputs' variances", batch.x.rows(), x_var.rows())?;
             expect("columns of the inputs' variances", batch.x.cols(), x_var.cols())?;
@@ -236,6 +246,7 @@ impl StepWorkspace {
     pub(super) fn free_gradient(&mut self, model: &DeepGp, scale: f64) -> Vec<f64> {
         let Self { sums, gradient, free, .. } = self;
         gradient.likelihood.clone_from(&sums.likelihood);
+        gradient.constant.clone_from(&sums.constant);
         let mut out = std::mem::take(free);
         gradient.free_into(model, scale, &mut out);
         out

@@ -13,6 +13,15 @@ use deepgp_numerics::linalg::transpose::transpose_into;
 use deepgp_numerics::linalg::{Mat, axpy, column_dots, mix_columns, sum};
 use deepgp_numerics::simd::PAD;
 
+/// ∂ℒ/∂(outputs of a block of points), and what each point counts for.
+#[derive(Debug, Clone, Copy)]
+pub struct PointBars<'a> {
+    /// N × D_out, times the points' weights.
+    pub bar: &'a DiagGaussian,
+    /// A positive number for each point, or none.
+    pub weights: &'a [f64],
+}
+
 /// What the adjoint needs of a forward pass over a block of N points, and the output moments.
 #[derive(Debug, Clone, Default)]
 pub struct ExactTape {
@@ -132,6 +141,7 @@ impl ExactTape {
     /// t̄ = Σ_d a_d μ_d + 2 b_d (S_d − I) t       k̄ = L⁻ᵀ t̄       LᵀL̄ = −Σ t̄ tᵀ
     /// g = a t       Σ P = Σ (a² − 2b) t tᵀ and Σ P μ  or  S̄ = Σ b t tᵀ, whichever is wanted
     /// ```
+    /// Of a point with weight w, a and b are w times those of one of its copies, and P is w times (a²/w² − 2b/w) t tᵀ.
     #[expect(clippy::too_many_arguments, reason = "the arguments of `forward`, its adjoint, and what receives it")]
     pub fn backward(
         &mut self,
@@ -139,7 +149,7 @@ impl ExactTape {
         inducing: &Inducing,
         projection: &Projection,
         x: &Mat,
-        bar: &DiagGaussian,
+        PointBars { bar, weights: of_points }: PointBars<'_>,
         wanted: Wanted,
         sums: &mut LayerSums,
     ) {
@@ -157,11 +167,15 @@ impl ExactTape {
             let (of_mean, rest) = of_output.split_at_mut(n_cols);
             let (of_s_t, of_t) = rest.split_at_mut(n_cols);
             let bars = mean_bar.as_slice().chunks_exact(d_out).zip(var_bar.as_slice().chunks_exact(d_out));
-            let out = of_mean.iter_mut().zip(of_s_t).zip(&mut *of_t);
+            let out = of_mean.iter_mut().zip(&mut *of_s_t).zip(&mut *of_t);
             for (((a, b), held), ((of_mean, of_s_t), of_t)) in bars.zip(self.floored.chunks_exact(d_out)).zip(out) {
                 let (a, b) = (a[d], if held[d] { 0.0 } else { b[d] });
                 (*of_mean, *of_s_t) = (a, 2.0 * b);
                 *of_t = if wanted == Wanted::Sites { a * a - 2.0 * b } else { b };
+            }
+            if wanted == Wanted::Sites {
+                let weighted = of_t.iter_mut().zip(&*of_mean).zip(&*of_s_t).zip(of_points);
+                weighted.for_each(|(((of_t, a), two_b), w)| *of_t = a * a / w - two_b);
             }
             // Σ g = Σ a t,   Σ P μ = Σ (a² − 2b) (tᵀμ) t
             self.of_t.row_mut(d).copy_from_slice(&of_mean[..n_rows]);

@@ -203,7 +203,9 @@ impl GaussianTape {
     /// ```text
     /// g = L⁻¹ g̃ of every point:  ½ M² multiplications each      L⁻¹ (Σ g̃ g̃ᵀ) L⁻ᵀ afterwards:  ½ M³
     /// ```
-    pub fn end_block(&mut self, inducing: &Inducing, n_points: usize, sums: &mut LayerSums) {
+    /// `weights` are those of the block's points, or none. The g of a point with weight w is w times that of one of its
+    /// copies, so that g gᵀ/w is added.
+    pub fn end_block(&mut self, inducing: &Inducing, n_points: usize, weights: &[f64], sums: &mut LayerSums) {
         let GaussianSums { outer, whitened, c } = sums.second.gaussian_mut();
         let add = !sums.fresh;
         sums.fresh = false;
@@ -216,6 +218,10 @@ impl GaussianTape {
                 std::mem::swap(g, &mut self.g_product);
             }
             add_rows(g, sums.sum_g.row_mut(d));
+            for (n, weight) in weights.iter().enumerate() {
+                let scale = weight.sqrt().recip();
+                g.row_mut(n).iter_mut().for_each(|g| *g *= scale);
+            }
             product(outer, add, Left::transposed(g, Part::Full), (g, Part::Full), Part::Lower);
             g.reset(0, 0);
         }

@@ -6,7 +6,7 @@ mod inducing;
 mod projection;
 mod sums;
 
-pub use exact_inputs::ExactTape;
+pub use exact_inputs::{ExactTape, PointBars};
 pub use gaussian_inputs::GaussianTape;
 pub use inducing::{Inducing, InducingScratch};
 pub use projection::{Projection, ProjectionBack, whiten};

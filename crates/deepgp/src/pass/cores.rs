@@ -7,10 +7,11 @@
 use super::{Batch, Evaluate, Pass, Sums, Tapes};
 use crate::error::Result;
 use crate::gauss::DiagGaussian;
-use crate::layer::{Inputs, Layer, POINTS_PER_BLOCK};
-use crate::likelihood::Observation;
+use crate::layer::{Inputs, Layer, POINTS_PER_BLOCK, PointBars};
+use crate::likelihood::{Observation, TiltedBar};
 use crate::network::DeepGp;
 use deepgp_numerics::Mat;
+use deepgp_numerics::linalg::axpy;
 use deepgp_numerics::pool::{ThreadPool, by_index, for_each_index};
 use deepgp_numerics::simd::{PAD, prefetch};
 use std::ops::Range;
@@ -46,13 +47,20 @@ struct Worker {
     below_bar: DiagGaussian,
     /// ∂log Z/∂(outputs of the first layer), of a whole block.
     first_bar: DiagGaussian,
+    /// What the likelihood sees of a group, where that is not the outputs of the last layer.
+    seen: DiagGaussian,
+    /// What each row of a block counts for, where there are weights.
+    weights: Vec<f64>,
+    /// ∂log Z/∂(the likelihood's parameters) of one point, where there are weights.
+    params: Vec<f64>,
 }
 
 impl Worker {
     fn new(network: &DeepGp, inputs: Inputs) -> Self {
         let tapes = Tapes::new(network, inputs);
         let below_bar = DiagGaussian::zeros(tapes.group_size, tapes.below.dim());
-        Self { tapes, below_bar, first_bar: DiagGaussian::default() }
+        let (first_bar, seen) = (DiagGaussian::default(), DiagGaussian::default());
+        Self { tapes, below_bar, first_bar, seen, weights: Vec::new(), params: Vec::new() }
     }
 }
 
@@ -219,46 +227,73 @@ impl Pass<'_> {
     /// A block of the points of a batch, added to the slot's sums.
     fn block(&self, batch: Batch<'_>, block: Range<usize>, worker: &mut Worker, sums: &mut Sums) {
         let rows = &batch.rows[block];
-        let Worker { tapes, below_bar, first_bar } = worker;
+        let Worker { tapes, below_bar, first_bar, seen, weights, params } = worker;
         let (stack, layers) = (&self.stack, self.stack.network.layers());
         let n_exact = usize::from(tapes.inputs() == Inputs::Exact);
         sums.n_points += rows.len();
         first_bar.reshape(rows.len(), layers[0].dim_out);
         stack.forward(tapes, batch.x, batch.x_var, rows, |tapes, points| {
-            self.group_backward(tapes, (batch.y, &rows[points.clone()]), below_bar, sums);
+            let group = Batch { rows: &rows[points.clone()], ..batch };
+            self.group_backward(tapes, group, (below_bar, seen, params), sums);
             if n_exact > 0 {
                 first_bar.copy_points(points.start, below_bar, 0..points.len());
             }
         });
+        weights.clear();
+        if batch.weights.is_some() {
+            weights.extend(rows.iter().map(|&row| batch.row_weight(row)));
+        }
         let Tapes { first, above, x, .. } = tapes;
         if let Some(first) = first {
-            let sums = &mut sums.layers[0];
-            first.backward(&layers[0], &stack.inducing[0], &stack.projections[0], x, first_bar, self.wanted, sums);
+            let (sums, bar) = (&mut sums.layers[0], PointBars { bar: first_bar, weights });
+            first.backward(&layers[0], &stack.inducing[0], &stack.projections[0], x, bar, self.wanted, sums);
         }
         let upper = stack.inducing[n_exact..].iter().zip(&mut sums.layers[n_exact..]);
         for (tape, (inducing, sums)) in above.iter_mut().zip(upper) {
-            tape.end_block(inducing, batch.n_batch, sums);
+            tape.end_block(inducing, batch.n_batch, weights, sums);
         }
     }
 
     /// log Z of a group that has reached the top, and the way back down to ∂log Z/∂(what it gave to the lowest of these
     /// layers).
+    ///
+    /// ```text
+    /// the likelihood sees N(m + c + o, v + s²), c the network's constant, N(o, s²) the row's offset
+    /// ```
+    /// Derivatives by m and v are those by what is seen; what a row counts for multiplies all of them.
     fn group_backward(
         &self,
         tapes: &mut Tapes,
-        (y, rows): (&Mat, &[usize]),
-        below_bar: &mut DiagGaussian,
+        group: Batch<'_>,
+        (below_bar, seen, params): (&mut DiagGaussian, &mut DiagGaussian, &mut Vec<f64>),
         sums: &mut Sums,
     ) {
-        let (layers, likelihood) = (self.stack.network.layers(), self.stack.network.likelihood());
+        let (network, layers) = (self.stack.network, self.stack.network.layers());
         let n_exact = usize::from(tapes.first.is_some());
         let Tapes { above, below, .. } = tapes;
         let (f, f_bar) = match above.last_mut() {
             Some(top) => (&top.out, &mut top.out_bar),
             None => (&*below, &mut *below_bar),
         };
-        let (moments, bars) = ((&f.mean, &f.var), (&mut f_bar.mean, &mut f_bar.var));
-        sums.log_z += likelihood.log_z_sum(moments, (y, rows), self.alpha, bars, &mut sums.likelihood);
+        let f = if group.offset.is_none() && network.constant().is_empty() {
+            f
+        } else {
+            see(f, network, group, seen);
+            &*seen
+        };
+        if group.weights.is_none() {
+            let (moments, bars) = ((&f.mean, &f.var), (&mut f_bar.mean, &mut f_bar.var));
+            let targets = (group.y, group.rows);
+            sums.log_z += network.likelihood().log_z_sum(moments, targets, self.alpha, bars, &mut sums.likelihood);
+        } else {
+            sums.log_z += self.weighted_log_z(f, group, f_bar, params, &mut sums.likelihood);
+        }
+        // ∂log Z/∂c = Σ ∂log Z/∂m
+        if !sums.constant.is_empty() {
+            for g in 0..group.rows.len() {
+                sums.constant.iter_mut().zip(f_bar.mean.row(g)).for_each(|(sum, bar)| *sum += bar);
+            }
+        }
         for t in (0..above.len()).rev() {
             let (lower, rest) = above.split_at_mut(t);
             let (input, bar) = match lower.last_mut() {
@@ -267,6 +302,46 @@ impl Pass<'_> {
             };
             let (l, stack) = (n_exact + t, &self.stack);
             rest[0].backward(&layers[l], &stack.inducing[l], &stack.projections[l], input, bar, &mut sums.layers[l]);
+        }
+    }
+
+    /// Σ w_n log Z_n of a group, and w_n times the derivatives of each point.
+    fn weighted_log_z(
+        &self,
+        f: &DiagGaussian,
+        group: Batch<'_>,
+        f_bar: &mut DiagGaussian,
+        params: &mut Vec<f64>,
+        params_sum: &mut [f64],
+    ) -> f64 {
+        let mut log_z = 0.0;
+        for (g, &row) in group.rows.iter().enumerate() {
+            params.clear();
+            params.resize(params_sum.len(), 0.0);
+            let (mean, var) = f.point(g);
+            let (mean_bar, var_bar) = (f_bar.mean.row_mut(g), f_bar.var.row_mut(g));
+            let bar = TiltedBar { mean: &mut *mean_bar, var: &mut *var_bar, params: &mut *params };
+            let weight = group.row_weight(row);
+            log_z += weight * self.stack.network.likelihood().log_z(mean, var, group.y.row(row), self.alpha, bar);
+            mean_bar.iter_mut().chain(var_bar).for_each(|bar| *bar *= weight);
+            axpy(weight, params, params_sum);
+        }
+        log_z
+    }
+}
+
+/// What the likelihood sees of a group: its latent moments with the network's constant and the rows' offset.
+fn see(f: &DiagGaussian, network: &DeepGp, group: Batch<'_>, seen: &mut DiagGaussian) {
+    let (n, k) = (group.rows.len(), f.dim());
+    seen.reshape(n, k);
+    seen.copy_points(0, f, 0..n);
+    for (g, &row) in group.rows.iter().enumerate() {
+        if !network.constant().is_empty() {
+            axpy(1.0, network.constant(), seen.mean.row_mut(g));
+        }
+        if let Some(offset) = group.offset {
+            axpy(1.0, offset.mean.row(row), seen.mean.row_mut(g));
+            axpy(1.0, offset.var.row(row), seen.var.row_mut(g));
         }
     }
 }

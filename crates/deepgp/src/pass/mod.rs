@@ -12,7 +12,9 @@ pub use cores::{Cores, fetch_block};
 pub use propagate::{Stack, Tapes};
 pub use sums::Sums;
 
+use crate::data::Data;
 use crate::error::Result;
+use crate::gauss::DiagGaussian;
 use crate::layer::{Inputs, Wanted};
 use deepgp_numerics::Mat;
 use deepgp_numerics::pool::ThreadPool;
@@ -24,25 +26,51 @@ pub struct Batch<'a> {
     pub x: &'a Mat,
     /// Their variances, N × D_in, if they are not exact.
     pub x_var: Option<&'a Mat>,
-    /// All targets that are here, N × D_out.
+    /// All targets that are here, N × the likelihood's columns.
     pub y: &'a Mat,
+    /// What is added to the latent values of all rows that are here, N × K.
+    pub offset: Option<&'a DiagGaussian>,
+    /// What each row that is here counts for, N numbers, if not once.
+    pub weights: Option<&'a [f64]>,
     /// The rows of these that make up the batch, or this part of it.
     pub rows: &'a [usize],
     /// B, the points of the whole batch; more than `rows` where others hold the rest of it.
     pub n_batch: usize,
     /// N, the size of the data set that the batch stands for; usually the number of rows of `x`.
     pub n_data: usize,
+    /// W, the sum of the weights of that data set; N without weights.
+    pub total_weight: f64,
 }
 
 impl<'a> Batch<'a> {
     /// The given rows of a whole data set.
-    pub fn of(x: &'a Mat, y: &'a Mat, rows: &'a [usize]) -> Self {
-        Self { x, x_var: None, y, rows, n_batch: rows.len(), n_data: x.rows() }
+    pub fn of(data: Data<'a>, rows: &'a [usize]) -> Self {
+        Self {
+            x: data.x(),
+            x_var: None,
+            y: data.y(),
+            offset: data.offset(),
+            weights: data.weights(),
+            rows,
+            n_batch: rows.len(),
+            n_data: data.x().rows(),
+            total_weight: data.total_weight(),
+        }
     }
 
     /// What the first layer is given.
     pub fn inputs(&self) -> Inputs {
         if self.x_var.is_some() { Inputs::Gaussian } else { Inputs::Exact }
+    }
+
+    /// What row `row` counts for.
+    pub fn row_weight(&self, row: usize) -> f64 {
+        self.weights.map_or(1.0, |weights| weights[row])
+    }
+
+    /// W/N, what a row counts for on average.
+    pub fn mean_weight(&self) -> f64 {
+        self.total_weight / self.n_data as f64
     }
 
     /// N/(αB), what the sum over the batch counts for.

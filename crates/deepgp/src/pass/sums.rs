@@ -9,7 +9,7 @@ use crate::network::DeepGp;
 use crate::param::Parameters;
 use deepgp_numerics::Mat;
 
-/// Sums over points of log Z_n and of what its derivatives need.
+/// Sums over points of log Z_n and of what its derivatives need, every point as often as its weight says.
 #[derive(Debug, Clone)]
 pub struct Sums {
     /// Number of points.
@@ -20,6 +20,8 @@ pub struct Sums {
     pub layers: Vec<LayerSums>,
     /// Σ ∂log Z_n/∂(likelihood parameters).
     pub likelihood: Vec<f64>,
+    /// Σ ∂log Z_n/∂(the network's constant); empty if it has none.
+    pub constant: Vec<f64>,
 }
 
 impl Sums {
@@ -31,6 +33,7 @@ impl Sums {
             log_z: 0.0,
             layers: network.layers().iter().enumerate().map(of_layer).collect(),
             likelihood: vec![0.0; network.likelihood().n_params()],
+            constant: vec![0.0; network.constant().len()],
         }
     }
 
@@ -51,6 +54,7 @@ impl Sums {
         self.log_z = 0.0;
         self.layers.iter_mut().for_each(LayerSums::clear);
         self.likelihood.fill(0.0);
+        self.constant.fill(0.0);
     }
 
     /// Adds another block's sums.
@@ -71,6 +75,9 @@ impl Sums {
         for (a, b) in self.likelihood.iter_mut().zip(&other.likelihood) {
             *a += b;
         }
+        for (a, b) in self.constant.iter_mut().zip(&other.constant) {
+            *a += b;
+        }
     }
 
     /// How many numbers [`Sums::flatten`] writes for a network whose first layer is given `inputs`.
@@ -83,7 +90,8 @@ impl Sums {
             };
             rows * m + squares * (m * (m + 1) / 2) + m * layer.dim_in() + layer.kernel.n_params() + 2
         };
-        network.layers().iter().enumerate().map(of_layer).sum::<usize>() + network.likelihood().n_params() + 2
+        let last = network.likelihood().n_params() + network.constant().len() + 2;
+        network.layers().iter().enumerate().map(of_layer).sum::<usize>() + last
     }
 
     /// Writes the sums of a pass as plain numbers, in an order that depends on the network alone. Sums of parts of a
@@ -97,7 +105,7 @@ impl Sums {
     ///             Z̄ through k(x, Z)                      M × D_in
     ///             gradient in the kernel's parameters    in their order
     ///             Σ b, number of floored variances
-    /// then        gradient in the likelihood's parameters, Σ log Z, number of points
+    /// then        gradient in the likelihood's parameters, in the constant if there is one, Σ log Z, number of points
     /// ```
     pub fn flatten(&self, pass: &Pass<'_>, flat: &mut Vec<f64>) {
         flat.clear();
@@ -122,6 +130,7 @@ impl Sums {
             flat.extend([sums.noise_var, sums.floored as f64]);
         }
         flat.extend_from_slice(&self.likelihood);
+        flat.extend_from_slice(&self.constant);
         flat.extend([self.log_z, self.n_points as f64]);
     }
 
@@ -159,6 +168,7 @@ impl Sums {
             (sums.noise_var, sums.floored) = (numbers[0], numbers[1] as usize);
         }
         take(&mut rest, &mut self.likelihood);
+        take(&mut rest, &mut self.constant);
         (self.log_z, self.n_points) = (rest[0], rest[1] as usize);
         Ok(())
     }

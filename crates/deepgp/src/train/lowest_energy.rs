@@ -63,6 +63,7 @@ impl Trainer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Data;
     use crate::fitted::Fitted;
     use crate::init::{Architecture, network};
     use crate::likelihood::{Gaussian, Likelihood};
@@ -80,7 +81,7 @@ mod tests {
         let (net, _) = network(&x, likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(1)).expect("a network");
         let settings =
             TrainSettings { iterations: FIRST_STEP + 2 * INTERVAL_STEPS, batch_size: 10, ..TrainSettings::default() };
-        let mut trainer = Trainer::new(net, &x, &y, settings).expect("a trainer");
+        let mut trainer = Trainer::new(net, Data::new(&x, &y), settings).expect("a trainer");
         trainer.run(&mut ());
         let (energy, spread) = (trainer.mean_energy.expect("steps"), trainer.state.damping.spread());
         assert!(spread > 0.0 && trainer.lowest.is_some());

@@ -3,11 +3,11 @@
 use super::lowest_energy::LowestEnergy;
 use super::{Fitted, MAX_EVENTS, TrainSettings, Trainer, entries_of};
 use crate::batches::Batches;
+use crate::data::Data;
 use crate::error::{Error, Result, expect_size};
 use crate::infer::{Event, State, StepWorkspace};
 use crate::network::DeepGp;
 use crate::param::Parameters;
-use deepgp_numerics::linalg::Mat;
 use deepgp_numerics::optim::Adam;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +83,7 @@ impl<'a> Trainer<'a> {
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             settings: self.settings.clone(),
-            data: self.data,
+            data: self.fingerprint,
             model: self.model.clone(),
             state: self.state.clone(),
             adam: self.adam.clone(),
@@ -101,16 +101,18 @@ impl<'a> Trainer<'a> {
     /// Takes a run up again with the data that it began with.
     ///
     /// # Errors
-    /// [`Error::OtherData`] or [`Error::Shape`] for other data; for a snapshot from a file that is not valid, the
+    /// [`Error::OtherData`] or [`Error::Shape`] for other data, and what [`Data::check`] says; for a snapshot from a file that is not valid, the
     /// errors of [`Trainer::new`] and [`super::Fitted::check`].
-    pub fn resume(snapshot: Snapshot, x: &'a Mat, y: &'a Mat) -> Result<Self> {
-        let Snapshot { settings, data, model, state, adam, step, mean_energy, .. } = snapshot;
+    pub fn resume(snapshot: Snapshot, data: Data<'a>) -> Result<Self> {
+        let Snapshot { settings, data: fingerprint, model, state, adam, step, mean_energy, .. } = snapshot;
         let Snapshot { rejections, learning_scale, last_good, lowest, mut events, n_events, .. } = snapshot;
         let inference = settings.check()?;
         model.check()?;
-        model.check_data(x, y)?;
-        data.expect_same(&Fingerprint::of(x, y))?;
-        state.check_all(&model, &inference, x.rows())?;
+        data.check(&model)?;
+        inference.check_weights(data.weights())?;
+        fingerprint.expect_same(&Fingerprint::of(data))?;
+        let n_data = data.x().rows();
+        state.check_all(&model, &inference, n_data)?;
         let mut theta = Vec::new();
         model.read_free(&mut theta);
         state.read_free(&mut theta);
@@ -122,7 +124,7 @@ impl<'a> Trainer<'a> {
         }
         if let Some(lowest) = &lowest {
             lowest.model.check()?;
-            lowest.model.check_data(x, y)?;
+            data.check(&lowest.model)?;
             lowest.model.check_factors(&lowest.factors)?;
             model.check_factors(&lowest.factors)?;
         }
@@ -133,11 +135,10 @@ impl<'a> Trainer<'a> {
         events.truncate(MAX_EVENTS);
         Ok(Self {
             fixed: entries_of(&model, &settings.fixed)?,
-            batches: Batches::new(x.rows(), settings.batch_size, settings.seed),
+            batches: Batches::new(n_data, settings.batch_size, settings.seed),
             ws: StepWorkspace::with_threads(&model, settings.threads),
-            x,
-            y,
             data,
+            fingerprint,
             settings,
             inference,
             model,
@@ -165,18 +166,29 @@ pub struct Fingerprint {
     pub inputs: usize,
     /// Columns of the targets.
     pub targets: usize,
-    /// Hash over the bits of all entries, inputs then targets, row by row.
+    /// Hash over the bits of all entries, inputs then targets, row by row, then offset and weights if there are some.
     pub hash: u64,
 }
 
 impl Fingerprint {
-    /// The fingerprint of inputs `x` and targets `y`.
-    pub fn of(x: &Mat, y: &Mat) -> Self {
+    /// The fingerprint of a data set.
+    pub fn of(data: Data<'_>) -> Self {
+        let (x, y) = (data.x(), data.y());
         // FNV-1a on words, with a shift: without it high bits would never reach the low ones.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for value in x.as_slice().iter().chain(y.as_slice()) {
-            hash = (hash ^ value.to_bits()).wrapping_mul(0x0000_0100_0000_01b3);
+        let mut add = |word: u64| {
+            hash = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
             hash ^= hash >> 29;
+        };
+        x.as_slice().iter().chain(y.as_slice()).for_each(|value| add(value.to_bits()));
+        // What there may be beside them begins with a word of its own.
+        if let Some(offset) = data.offset() {
+            add(1);
+            offset.mean.as_slice().iter().chain(offset.var.as_slice()).for_each(|value| add(value.to_bits()));
+        }
+        if let Some(weights) = data.weights() {
+            add(2);
+            weights.iter().for_each(|value| add(value.to_bits()));
         }
         Self { rows: x.rows(), inputs: x.cols(), targets: y.cols(), hash }
     }
@@ -196,20 +208,30 @@ impl Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gauss::DiagGaussian;
+    use deepgp_numerics::linalg::Mat;
 
     #[test]
     fn a_fingerprint_sees_every_bit_and_the_order() {
         let x = Mat::from_fn(7, 3, |i, j| (i * 3 + j) as f64);
         let y = Mat::from_fn(7, 1, |i, _| i as f64);
-        let own = Fingerprint::of(&x, &y);
-        assert_eq!(own.expect_same(&Fingerprint::of(&x.clone(), &y)), Ok(()));
+        let of = |x: &Mat, y: &Mat| Fingerprint::of(Data::new(x, y));
+        let own = of(&x, &y);
+        assert_eq!(own.expect_same(&of(&x.clone(), &y)), Ok(()));
         for bit in 0..64 {
             let mut other = x.clone();
             other[(4, 1)] = f64::from_bits(x[(4, 1)].to_bits() ^ (1 << bit));
-            assert_ne!(own.hash, Fingerprint::of(&other, &y).hash, "bit {bit}");
+            assert_ne!(own.hash, of(&other, &y).hash, "bit {bit}");
         }
         let swapped = x.select_rows(&[1, 0, 2, 3, 4, 5, 6]);
-        assert_ne!(own.hash, Fingerprint::of(&swapped, &y).hash);
-        assert!(own.expect_same(&Fingerprint::of(&y, &x)).is_err());
+        assert_ne!(own.hash, of(&swapped, &y).hash);
+        assert!(own.expect_same(&of(&y, &x)).is_err());
+        let (one, two) = (vec![1.0; 7], DiagGaussian { mean: Mat::zeros(7, 1), var: Mat::zeros(7, 1) });
+        let data = Data::new(&x, &y);
+        let all = [data, data.with_weights(&one), data.with_offset(&two), data.with_offset(&two).with_weights(&one)];
+        let hashes = all.map(|data| Fingerprint::of(data).hash);
+        for (i, hash) in hashes.iter().enumerate() {
+            assert!(!hashes[..i].contains(hash), "{hashes:?}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! A network with data and factors, and its gradient against differences.
 
 use super::{free, inference};
+use deepgp::Data;
 use deepgp::gauss::Factor;
 use deepgp::infer::{Batch, Engine, State, StepWorkspace};
 use deepgp::network::DeepGp;
@@ -36,7 +37,7 @@ impl Case {
         let mut ws = StepWorkspace::new(&self.model);
         let mut state = State::new(self.factors.clone(), self.x.rows(), &inference).expect("a state");
         // One step elsewhere, so that the points' own factors differ.
-        inference.step(&self.model, &mut state, Batch::of(&self.x, &self.y, &[1]), &mut ws).expect("a step");
+        inference.step(&self.model, &mut state, Batch::of(Data::new(&self.x, &self.y), &[1]), &mut ws).expect("a step");
         let mut theta = free(&self.model);
         state.read_free(&mut theta);
         // Within a batch EP and ADF move from point to point: their gradient is that of each point at its own cavity.
@@ -44,7 +45,7 @@ impl Case {
             Engine::Sep(_) | Engine::JointEnergy => &[0, 2],
             Engine::Ep | Engine::Adf => &[2],
         };
-        let batch = Batch::of(&self.x, &self.y, batch_rows);
+        let batch = Batch::of(Data::new(&self.x, &self.y), batch_rows);
         let energy = |theta: &[f64]| {
             let (model, used) = self.with_free(theta);
             let (mut state, mut ws) = (state.clone(), StepWorkspace::new(&model));

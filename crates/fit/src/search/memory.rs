@@ -3,6 +3,7 @@
 use super::candidate::{Candidate, Design, Form};
 use super::folds::Fold;
 use super::settings::SearchSettings;
+use deepgp::Data;
 use deepgp::Fitted;
 use deepgp::train::Fingerprint;
 use deepgp::{Error, Result};
@@ -74,7 +75,7 @@ impl Memory {
     /// # Errors
     /// [`Error::OtherData`] if it belongs to others.
     pub fn bind(&self, data: &StandardisedData, settings: &SearchSettings) -> Result<()> {
-        let data = Fingerprint::of(data.x(), data.y());
+        let data = Fingerprint::of(Data::new(data.x(), data.y()));
         let origin = Origin { data, effort: settings.effort, seed: settings.seed };
         let mut inner = self.lock();
         if inner.version != VERSION {

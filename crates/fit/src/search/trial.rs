@@ -7,7 +7,6 @@ use super::folds::Fold;
 use super::memory::{FoldResult, Memory};
 use super::settings::Training;
 use crate::stop::Stop;
-use deepgp::Fitted;
 use deepgp::closed::{exact, sparse};
 use deepgp::init::{KernelChoice, network, sample_rows, starting_stream};
 use deepgp::kernel::{Kernel, Linear};
@@ -15,6 +14,7 @@ use deepgp::layer::{Layer, Mean};
 use deepgp::likelihood::{Gaussian, Likelihood};
 use deepgp::network::DeepGp;
 use deepgp::train::{Progress, Termination, Trainer, energy};
+use deepgp::{Data, Fitted};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
 use deepgp_task::{Config, Member, StandardisedData, Tried, finite_mean, mix_log_densities};
@@ -150,7 +150,7 @@ pub(crate) fn train_again(
     let Training { steps, evaluations, seed, .. } = retraining;
     let data = for_candidate(candidate, data)?;
     let fitted = match &candidate.design {
-        Design::Exact { .. } => exact::fit(&fitted.network, data.x(), data.y(), evaluations)?.fitted,
+        Design::Exact { .. } => exact::fit(&fitted.network, Data::new(data.x(), data.y()), evaluations)?.fitted,
         Design::Constant => constant(&data)?,
         // As many as few inducing inputs take: on protein 20 more than a trial's gain many of them 0.03 nats and 2 % of
         // the RMSE.
@@ -159,7 +159,7 @@ pub(crate) fn train_again(
             let mut config: Config = candidate.design.config(data.x().rows(), steps, seed);
             // The rest of a course that has been gone before.
             config.train.learning_rate *= RETRAIN_SHARE;
-            let trainer = Trainer::new(fitted.network.clone(), data.x(), data.y(), config.train)?;
+            let trainer = Trainer::new(fitted.network.clone(), Data::new(data.x(), data.y()), config.train)?;
             let flag = AtomicBool::new(false);
             let never = Stop::by(&flag);
             let mut all = vec![run(trainer.with_factors(fitted.factors.clone())?, &never)];
@@ -169,7 +169,7 @@ pub(crate) fn train_again(
             }
             let sound = all.into_iter().filter_map(|fitted| {
                 let fitted = fitted.ok()??;
-                let energy = energy(&fitted, data.x(), data.y()).ok()?;
+                let energy = energy(&fitted, Data::new(data.x(), data.y())).ok()?;
                 Some((energy, fitted))
             });
             let best = sound.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, fitted)| fitted);
@@ -205,7 +205,12 @@ fn constant(data: &StandardisedData) -> Result<Fitted> {
         dim_out: data.y().cols(),
     };
     let noise = Gaussian { noise_var: vec![noise_var; data.y().cols()] };
-    sparse::posterior(DeepGp::new(vec![layer], Likelihood::Gaussian(noise))?, data.x(), data.y(), PLAIN_ALPHA, 1)
+    sparse::posterior(
+        DeepGp::new(vec![layer], Likelihood::Gaussian(noise))?,
+        Data::new(data.x(), data.y()),
+        PLAIN_ALPHA,
+        1,
+    )
 }
 
 /// An exact GP, from the hyperparameters of a sparse one that explains much by noise, and from starting values with
@@ -214,14 +219,14 @@ fn constant(data: &StandardisedData) -> Result<Fitted> {
 fn exact_gp(data: &StandardisedData, kernel: KernelChoice, training: Training) -> Result<Fitted> {
     let (x, y, Training { evaluations, seed, .. }) = (data.x(), data.y(), training);
     let start = sparse_gp(data, kernel, FIRST_INDUCING, None, training)?.network;
-    let found = exact::fit(&start, x, y, evaluations)?;
+    let found = exact::fit(&start, Data::new(x, y), evaluations)?;
     let second = || -> Result<Option<Fitted>> {
         let sharp = first_gp(data, kernel, 1, &mut starting_stream(seed))?;
-        let early = exact::fit(&sharp, x, y, times(SECOND_START_SHARE, evaluations))?;
+        let early = exact::fit(&sharp, Data::new(x, y), times(SECOND_START_SHARE, evaluations))?;
         if early.log_evidence <= found.log_evidence {
             return Ok(None);
         }
-        Ok(Some(exact::fit(&early.fitted.network, x, y, evaluations)?.fitted))
+        Ok(Some(exact::fit(&early.fitted.network, Data::new(x, y), evaluations)?.fitted))
     };
     // Where the second start fails, the first is still there.
     Ok(second().ok().flatten().unwrap_or(found.fitted))
@@ -285,12 +290,12 @@ fn on_all_rows(start: &DeepGp, data: &StandardisedData, training: Training) -> R
     let Training { evaluations, seed, threads, .. } = training;
     let (x, y, alpha) = (data.x(), data.y(), PLAIN_ALPHA);
     if x.rows() <= MOST_EVIDENCE_ROWS {
-        return Ok(sparse::fit(start, x, y, alpha, evaluations, threads)?.fitted);
+        return Ok(sparse::fit(start, Data::new(x, y), alpha, evaluations, threads)?.fitted);
     }
     let rows = sample_rows(x.rows(), MOST_EVIDENCE_ROWS, &mut ChaCha8Rng::seed_from_u64(seed));
     let (few_x, few_y) = (x.select_rows(&rows), y.select_rows(&rows));
-    let found = sparse::fit(start, &few_x, &few_y, alpha, evaluations, threads)?;
-    sparse::posterior(found.fitted.network, x, y, alpha, threads)
+    let found = sparse::fit(start, Data::new(&few_x, &few_y), alpha, evaluations, threads)?;
+    sparse::posterior(found.fitted.network, Data::new(x, y), alpha, threads)
 }
 
 /// Trains and validates a candidate on each fold, as far as `memory` does not know it. Nothing if it is time to stop. A

@@ -65,11 +65,12 @@ impl Observations {
 impl NetworkLaws {
     /// Laws of latent values, and of the observations of them that a network predicts: normal where that is their
     /// closed form.
-    pub fn new(likelihood: &Likelihood, Prediction { f, y }: Prediction) -> [Self; 2] {
+    pub fn new(likelihood: &Likelihood, Prediction { f, y, seen_var }: Prediction) -> [Self; 2] {
         let observed = match likelihood {
             Likelihood::Gaussian(_) => Self::Normal(y),
             _ => {
-                let (likelihood, latent) = (likelihood.clone(), f.clone());
+                let latent = DiagGaussian { mean: f.mean.clone(), var: seen_var.unwrap_or_else(|| f.var.clone()) };
+                let likelihood = likelihood.clone();
                 Self::Observed(Observations { likelihood, latent, moments: y, factor: 1.0 })
             }
         };
