@@ -177,6 +177,7 @@ fn posterior(gp: DeepGp, data: Data<'_>) -> Result<Fitted> {
 mod tests {
     use super::*;
     use crate::Error;
+    use crate::gauss::DiagGaussian;
     use crate::init::{Architecture, network};
     use crate::likelihood::{Gaussian, Likelihood};
     use crate::param::Parameters;
@@ -198,35 +199,51 @@ mod tests {
         network(x, likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(3)).expect("a network").0
     }
 
-    /// A direct sum over the entries, with Gaussian elimination: nothing shared with the code above but the kernel.
-    fn evidence_directly(gp: &DeepGp, x: &Mat, y: &Mat) -> f64 {
+    /// Offsets and whole weights of rows.
+    fn extras(n: usize) -> (DiagGaussian, Vec<f64>) {
+        let mean = Mat::from_fn(n, 2, |i, d| (3.1 * i as f64 + d as f64).cos());
+        let var = Mat::from_fn(n, 2, |i, d| 0.1 * ((i + d) % 4) as f64);
+        (DiagGaussian { mean, var }, (0..n).map(|i| [1.0, 3.0, 2.0][i % 3]).collect())
+    }
+
+    /// Each row as often as its weight says.
+    fn repeated(data: Data<'_>) -> Vec<usize> {
+        let times = |i: usize| data.weights().map_or(1.0, |weights| weights[i]) as usize;
+        (0..data.x().rows()).flat_map(|i| std::iter::repeat_n(i, times(i))).collect()
+    }
+
+    /// A direct sum over the entries of repeated rows, with Gaussian elimination: nothing shared with the code above but
+    /// the kernel.
+    fn evidence_directly(gp: &DeepGp, data: Data<'_>) -> f64 {
         let Likelihood::Gaussian(noise) = gp.likelihood() else { panic!("Gaussian") };
-        let n = x.rows();
+        let rows = repeated(data);
+        let (x, n) = (&data.x().select_rows(&rows), rows.len());
         let mut total = 0.0;
         for (d, noise_var) in noise.noise_var.iter().enumerate() {
             let mut k = Mat::default();
             gp.layers()[0].kernel.cross(x, x, &mut k);
-            let mut rows: Vec<Vec<f64>> = (0..n)
+            let mut c: Vec<Vec<f64>> = (0..n)
                 .map(|i| {
                     let mut row = k.row(i).to_vec();
-                    row[i] += noise_var;
-                    row.push(y[(i, d)]);
+                    let offset = data.offset().map_or((0.0, 0.0), |o| (o.mean[(rows[i], d)], o.var[(rows[i], d)]));
+                    row[i] += noise_var + offset.1;
+                    row.push(data.y()[(rows[i], d)] - offset.0 - gp.constant().get(d).unwrap_or(&0.0));
                     row
                 })
                 .collect();
             let mut log_det = 0.0;
             for p in 0..n {
-                log_det += rows[p][p].ln();
+                log_det += c[p][p].ln();
                 for i in p + 1..n {
-                    let factor = rows[i][p] / rows[p][p];
+                    let factor = c[i][p] / c[p][p];
                     for j in p..=n {
-                        let above = rows[p][j];
-                        rows[i][j] -= factor * above;
+                        let above = c[p][j];
+                        c[i][j] -= factor * above;
                     }
                 }
             }
             // yᵀC⁻¹y = Σ (eliminated right-hand side)²/pivot
-            let quadratic: f64 = (0..n).map(|p| rows[p][n].powi(2) / rows[p][p]).sum();
+            let quadratic: f64 = (0..n).map(|p| c[p][n].powi(2) / c[p][p]).sum();
             total -= 0.5 * (quadratic + log_det + n as f64 * (2.0 * std::f64::consts::PI).ln());
         }
         total
@@ -235,22 +252,64 @@ mod tests {
     #[test]
     fn the_evidence_and_its_gradient_are_right() -> Result<()> {
         let (x, y) = data(23);
-        let mut gp = at_rows(&start(&x), &x)?;
-        let (value, gradient) = log_evidence(&gp, Data::new(&x, &y), &mut Scratch::default())?;
-        let direct = evidence_directly(&gp, &x, &y);
-        assert!((value - direct).abs() < 1e-9 * direct.abs(), "{value} is not {direct}");
-        let mut theta = Vec::new();
-        gp.read_free(&mut theta);
-        for i in all_but(&gp, &["z"]).iter().enumerate().filter(|(_, free)| **free).map(|(i, _)| i) {
-            const STEP: f64 = 1e-5;
-            let mut at = |shift: f64| {
-                let mut moved = theta.clone();
-                moved[i] += shift;
-                gp.write_free(&moved);
-                evidence_directly(&gp, &x, &y)
-            };
-            let slope = (at(STEP) - at(-STEP)) / (2.0 * STEP);
-            assert!((gradient[i] - slope).abs() < 1e-6 * (1.0 + slope.abs()), "{i}: {} is not {slope}", gradient[i]);
+        let (offset, weights) = extras(23);
+        let plain = Data::new(&x, &y);
+        let cases = [
+            (plain, vec![]),
+            (plain.with_offset(&offset), vec![0.3, -0.2]),
+            (plain.with_weights(&weights), vec![]),
+            (plain.with_offset(&offset).with_weights(&weights), vec![0.3, -0.2]),
+        ];
+        for (case, (data, constant)) in cases.into_iter().enumerate() {
+            let mut gp = at_rows(&start(&x), &x)?.with_constant(constant)?;
+            let (value, gradient) = log_evidence(&gp, data, &mut Scratch::default())?;
+            let direct = evidence_directly(&gp, data);
+            assert!((value - direct).abs() < 1e-9 * direct.abs(), "case {case}: {value} is not {direct}");
+            let mut theta = Vec::new();
+            gp.read_free(&mut theta);
+            for i in all_but(&gp, &["z"]).iter().enumerate().filter(|(_, free)| **free).map(|(i, _)| i) {
+                const STEP: f64 = 1e-5;
+                let mut at = |shift: f64| {
+                    let mut moved = theta.clone();
+                    moved[i] += shift;
+                    gp.write_free(&moved);
+                    evidence_directly(&gp, data)
+                };
+                let (slope, found) = ((at(STEP) - at(-STEP)) / (2.0 * STEP), gradient[i]);
+                assert!((found - slope).abs() < 1e-6 * (1.0 + slope.abs()), "case {case}, {i}: {found} is not {slope}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Predictions from rows with offsets and weights are those of the textbook from repeated rows.
+    #[test]
+    fn the_posterior_knows_noise_and_weights() -> Result<()> {
+        let (x, y) = data(31);
+        let (offset, weights) = extras(31);
+        let data = Data::new(&x, &y).with_offset(&offset).with_weights(&weights);
+        let gp = at_rows(&start(&x), &x)?.with_constant(vec![0.3, -0.2])?;
+        let at = Mat::from_fn(5, 2, |i, j| 0.4 * i as f64 - 0.9 + 0.3 * j as f64);
+        let predicted = Predictor::new(posterior(gp.clone(), data)?)?.predict(&at)?;
+        let (rows, kernel) = (repeated(data), &gp.layers()[0].kernel);
+        let many = x.select_rows(&rows);
+        let (mut k, mut cross) = (Mat::default(), Mat::default());
+        kernel.cross(&many, &many, &mut k);
+        kernel.cross(&at, &many, &mut cross);
+        for (d, noise_var) in [0.05, 0.2].into_iter().enumerate() {
+            let mut c = k.clone();
+            rows.iter().enumerate().for_each(|(i, &row)| c[(i, i)] += noise_var + offset.var[(row, d)]);
+            let inverse = Cholesky::new(&c, "C")?.inverse();
+            let constant = gp.constant()[d];
+            let target: Vec<f64> = rows.iter().map(|&row| y[(row, d)] - offset.mean[(row, d)] - constant).collect();
+            for i in 0..5 {
+                let weights: Vec<f64> = (0..rows.len()).map(|j| dot(inverse.row(j), cross.row(i))).collect();
+                let (mean, var) =
+                    (constant + dot(&weights, &target), kernel.diag(at.row(i)) - dot(&weights, cross.row(i)));
+                let (found_mean, found_var) = (predicted.f.mean[(i, d)], predicted.f.var[(i, d)]);
+                assert!((found_mean - mean).abs() < 1e-4, "{found_mean} is not {mean}");
+                assert!((found_var - var).abs() < 1e-4, "{found_var} is not {var}");
+            }
         }
         Ok(())
     }

@@ -354,6 +354,7 @@ fn log_evidence_of(gp: &DeepGp, rows: Rows<'_>, alpha: f64, scratch: &mut Scratc
 mod tests {
     use super::super::exact;
     use super::*;
+    use crate::gauss::DiagGaussian;
     use crate::init::{Architecture, KernelChoice, network};
     use crate::likelihood::{Gaussian, Likelihood};
     use crate::param::Parameters;
@@ -379,9 +380,12 @@ mod tests {
         network(x, likelihood, &shape, &mut ChaCha8Rng::seed_from_u64(3)).expect("a network").0
     }
 
-    /// Dense N × N matrices throughout.
-    fn evidence_directly(gp: &DeepGp, x: &Mat, y: &Mat, alpha: f64) -> Result<f64> {
+    /// Dense N × N matrices of repeated rows throughout.
+    fn evidence_directly(gp: &DeepGp, data: Data<'_>, alpha: f64) -> Result<f64> {
         let (layer, noise) = parts(gp)?;
+        let times = |i: usize| data.weights().map_or(1.0, |weights| weights[i]) as usize;
+        let rows: Vec<usize> = (0..data.x().rows()).flat_map(|i| std::iter::repeat_n(i, times(i))).collect();
+        let x = &data.x().select_rows(&rows);
         let (mut k_xz, mut k_zz) = (Mat::default(), Mat::default());
         layer.kernel.cross(x, &layer.z, &mut k_xz);
         layer.kernel.cross(&layer.z, &layer.z, &mut k_zz);
@@ -391,11 +395,15 @@ mod tests {
         });
         let mut total = 0.0;
         for (d, noise_var) in noise.noise_var.iter().enumerate() {
-            let residual_var = |n: usize| layer.kernel.diag(x.row(n)) - q[(n, n)];
+            let known = |n: usize| data.offset().map_or(0.0, |offset| offset.var[(rows[n], d)]);
+            let residual_var = |n: usize| layer.kernel.diag(x.row(n)) - q[(n, n)] + known(n);
             let mut c = q.clone();
             (0..x.rows()).for_each(|n| c[(n, n)] += noise_var + alpha * residual_var(n));
             let chol = Cholesky::new(&c, "C")?;
-            let (inverse, y) = (chol.inverse(), y.column(d));
+            let moved = data.offset().map_or_else(|| Mat::zeros(data.x().rows(), 2), |offset| offset.mean.clone());
+            let constant = gp.constant().get(d).unwrap_or(&0.0);
+            let y: Vec<f64> = rows.iter().map(|&row| data.y()[(row, d)] - moved[(row, d)] - constant).collect();
+            let inverse = chol.inverse();
             let quadratic: f64 = (0..x.rows()).map(|n| y[n] * dot(inverse.row(n), &y)).sum();
             total -= 0.5 * (quadratic + chol.log_det() + x.rows() as f64 * (2.0 * std::f64::consts::PI).ln());
             for n in 0..x.rows() {
@@ -411,10 +419,24 @@ mod tests {
     #[test]
     fn the_evidence_and_its_gradient_are_right() -> Result<()> {
         let (x, y) = data(ROWS);
-        for (alpha, kernel) in [(0.0, KernelChoice::Eq), (0.5, KernelChoice::Matern52), (1.0, KernelChoice::Eq)] {
-            let mut gp = start(&x, 7, kernel);
-            let (value, gradient) = log_evidence(&gp, Data::new(&x, &y), alpha)?;
-            let direct = evidence_directly(&gp, &x, &y, alpha)?;
+        let offset = DiagGaussian {
+            mean: Mat::from_fn(ROWS, 2, |i, d| (3.1 * i as f64 + d as f64).cos()),
+            var: Mat::from_fn(ROWS, 2, |i, d| 0.1 * ((i + d) % 4) as f64),
+        };
+        let weights: Vec<f64> = (0..ROWS).map(|i| if i % 50 == 7 { 3.0 } else { 1.0 }).collect();
+        let plain = Data::new(&x, &y);
+        let all = plain.with_offset(&offset).with_weights(&weights);
+        for (alpha, kernel, data, constant) in [
+            (0.0, KernelChoice::Eq, plain, vec![]),
+            (0.5, KernelChoice::Matern52, plain, vec![]),
+            (1.0, KernelChoice::Eq, plain, vec![]),
+            (0.0, KernelChoice::Eq, all, vec![0.3, -0.2]),
+            (0.5, KernelChoice::Eq, all, vec![0.3, -0.2]),
+            (1.0, KernelChoice::Eq, all, vec![]),
+        ] {
+            let mut gp = start(&x, 7, kernel).with_constant(constant)?;
+            let (value, gradient) = log_evidence(&gp, data, alpha)?;
+            let direct = evidence_directly(&gp, data, alpha)?;
             assert!((value - direct).abs() < 1e-8 * direct.abs(), "α {alpha}: {value} is not {direct}");
             let mut theta = Vec::new();
             gp.read_free(&mut theta);
@@ -424,7 +446,7 @@ mod tests {
                     let mut moved = theta.clone();
                     moved[i] += shift;
                     gp.write_free(&moved);
-                    log_evidence(&gp, Data::new(&x, &y), alpha).map(|(value, _)| value)
+                    log_evidence(&gp, data, alpha).map(|(value, _)| value)
                 };
                 let two = |step: f64, at: &mut dyn FnMut(f64) -> Result<f64>| -> Result<f64> {
                     Ok((at(step)? - at(-step)?) / (2.0 * step))
@@ -470,6 +492,23 @@ mod tests {
         fitted.inference.alpha = 1e-5;
         let energy = crate::train::energy(&fitted, Data::new(&x, &y))?;
         assert!((energy + found.log_evidence).abs() < 0.01, "{energy} is not -{}", found.log_evidence);
+        Ok(())
+    }
+
+    #[test]
+    fn the_bound_of_weighted_noisy_rows_is_the_energy_of_the_engine() -> Result<()> {
+        let (x, y) = data(60);
+        let offset = DiagGaussian {
+            mean: Mat::from_fn(60, 2, |i, d| (3.1 * i as f64 + d as f64).cos()),
+            var: Mat::from_fn(60, 2, |i, d| 0.1 * ((i + d) % 4) as f64),
+        };
+        let weights: Vec<f64> = (0..60).map(|i| 0.4 + 0.3 * (i % 5) as f64).collect();
+        let data = Data::new(&x, &y).with_offset(&offset).with_weights(&weights);
+        let gp = start(&x, 6, KernelChoice::Eq).with_constant(vec![0.3, -0.2])?;
+        let fitted = posterior(gp, data, 1e-5, 1)?;
+        let energy = crate::train::energy(&fitted, data)?;
+        let (value, _) = log_evidence(&fitted.network, data, 1e-5)?;
+        assert!((energy + value).abs() < 0.01, "{energy} is not -{value}");
         Ok(())
     }
 
