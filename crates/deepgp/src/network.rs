@@ -104,9 +104,14 @@ impl DeepGp {
         self.likelihood.n_latent()
     }
 
-    /// Number of targets: the columns of y.
+    /// Number of targets.
     pub fn n_targets(&self) -> usize {
         self.likelihood.n_targets()
+    }
+
+    /// Number of columns that y has in data.
+    pub fn n_columns(&self) -> usize {
+        self.likelihood.n_columns()
     }
 
     /// Checks a table of inputs.
@@ -128,7 +133,7 @@ impl DeepGp {
             return Err(Error::Empty { what: "targets", rows: y.rows(), columns: y.cols() });
         }
         expect_size("rows of the targets", x.rows(), y.rows())?;
-        expect_size("columns of the targets", self.n_targets(), y.cols())?;
+        expect_size("columns of the targets", self.n_columns(), y.cols())?;
         self.likelihood.check_targets(y)
     }
 

@@ -58,7 +58,7 @@ pub(super) fn sep_energy(
     ws: &mut StepWorkspace,
 ) -> Result<EnergyGradient> {
     let InferenceSettings { alpha, jitter, .. } = inference.settings;
-    let total_weight = batch.total_weight;
+    let total_weight = batch.total_weight();
     let (weight, share) = (batch.weight(alpha), 1.0 - alpha / total_weight);
     let posterior = all_moments(factors, 1.0)?;
     ws.prepare(model, jitter, CavityOf { factors, share }, Passes { n_points: batch.n_batch, for_sites: false })?;
@@ -87,7 +87,7 @@ pub(super) fn sep_energy(
     let mut events = Vec::new();
     floor_events(sums, &mut events);
     let (phi, phi_cavity) = (energy::log_partition(&posterior), energy::log_partition(cavity));
-    let energy = energy::tied_energy(phi, phi_cavity, sums, batch.mean_weight(), weight);
+    let energy = energy::tied_energy(phi, phi_cavity, sums, batch.mean_weight, weight);
     let model = ws.free_gradient(model, -weight);
     Ok(EnergyGradient { energy, model, factors: factor_bars, events })
 }

@@ -25,13 +25,12 @@ pub(super) fn step(
 ) -> Result<Step> {
     let InferenceSettings { alpha, jitter, .. } = inference.settings;
     let (n_data, weight) = (batch.n_data as f64, batch.weight(alpha));
-    let mean_weight = batch.mean_weight();
     let phi = state.log_partition(&mut ws.root)?;
     let passes = match kind {
         Site::FirstOrder => Passes { n_points: batch.n_batch, for_sites: true },
         Site::Exact => Passes { n_points: 1, for_sites: false },
     };
-    let cavity_of = CavityOf { factors: state.factors(), share: 1.0 - alpha / batch.total_weight };
+    let cavity_of = CavityOf { factors: state.factors(), share: 1.0 - alpha / batch.total_weight() };
     ws.prepare(model, jitter, cavity_of, passes)?;
 
     let mut events = Vec::new();
@@ -41,7 +40,7 @@ pub(super) fn step(
     }
     floor_events(&ws.sums, &mut events);
 
-    let energy = energy::tied_energy(phi, energy::log_partition(&ws.cavity), &ws.sums, mean_weight, weight);
+    let energy = energy::tied_energy(phi, energy::log_partition(&ws.cavity), &ws.sums, batch.mean_weight, weight);
     let gradient = ws.free_gradient(model, -weight);
     let mut step = Step { energy, gradient, events };
     if step.is_finite() {

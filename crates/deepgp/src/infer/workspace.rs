@@ -125,7 +125,7 @@ impl StepWorkspace {
             fits().map_err(|e| e.in_layer(l))?;
         }
         expect("columns of the inputs", model.dim_in(), batch.x.cols())?;
-        expect("columns of the targets", model.n_targets(), batch.y.cols())?;
+        expect("columns of the targets", model.n_columns(), batch.y.cols())?;
         expect("rows of the targets", batch.x.rows(), batch.y.rows())?;
         expect("sums by the constant", model.constant().len(), self.sums.constant.len())?;
         if let Some(offset) = batch.offset {

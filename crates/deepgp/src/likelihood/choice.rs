@@ -2,8 +2,8 @@
 
 use super::custom::{Custom, CustomLaw, refuse};
 use super::{
-    Beta, Gamma, Gaussian, Logit, NegativeBinomial, Observation, Ordinal, Poisson, Probit, RobustMax, Slopes, Softmax,
-    StudentT, Support, TiltedBar, VaryingGaussian,
+    Beta, Censored, Gamma, Gaussian, Logit, NegativeBinomial, Observation, Ordinal, Poisson, Probit, RobustMax, Slopes,
+    Softmax, StudentT, Support, TiltedBar, VaryingGaussian, VaryingStudentT,
 };
 use crate::error::Result;
 use crate::param::{Block, BlockMut, Parameters};
@@ -39,6 +39,10 @@ pub enum Likelihood {
     Gamma(Gamma),
     /// Targets between 0 and 1.
     Beta(Beta),
+    /// Real targets with Gaussian noise, some of them known only to lie in an interval.
+    Censored(Censored),
+    /// Real targets with outliers whose size is a second latent function.
+    VaryingStudentT(VaryingStudentT),
     /// A law from outside the crate. It trains and predicts like the others, but cannot be written to a file.
     #[serde(skip_deserializing, serialize_with = "refuse")]
     Custom(Custom),
@@ -67,6 +71,8 @@ macro_rules! on_law {
             Likelihood::VaryingGaussian($law) => $call,
             Likelihood::Gamma($law) => $call,
             Likelihood::Beta($law) => $call,
+            Likelihood::Censored($law) => $call,
+            Likelihood::VaryingStudentT($law) => $call,
             Likelihood::Custom($law) => $call,
         }
     };
@@ -91,6 +97,10 @@ impl Observation for Likelihood {
 
     fn n_targets(&self) -> usize {
         on_law!(self, law => law.n_targets())
+    }
+
+    fn n_columns(&self) -> usize {
+        on_law!(self, law => law.n_columns())
     }
 
     fn check(&self) -> Result<()> {

@@ -14,6 +14,8 @@
 //! shows how to add a law, in this crate or outside of it.
 
 mod beta;
+mod between;
+mod censored;
 mod choice;
 mod count;
 mod custom;
@@ -34,8 +36,10 @@ mod softmax;
 mod student_t;
 mod support;
 mod varying_gaussian;
+mod varying_student_t;
 
 pub use beta::Beta;
+pub use censored::Censored;
 pub use choice::Likelihood;
 pub use custom::{Custom, CustomLaw};
 pub use gamma::Gamma;
@@ -52,6 +56,7 @@ pub use softmax::Softmax;
 pub use student_t::StudentT;
 pub use support::Support;
 pub use varying_gaussian::VaryingGaussian;
+pub use varying_student_t::VaryingStudentT;
 
 use crate::error::{Error, Result, expect_size};
 use crate::param::Parameters;
@@ -91,15 +96,22 @@ pub struct Slopes<'a> {
 /// [`log_density_of`](Self::log_density_of), [`cdf`](Self::cdf) and [`observe`](Self::observe), whose defaults then
 /// give NaN; [`DeepGp::new`](crate::DeepGp::new) refuses a law that has not.
 ///
-/// Shapes: `mean`, `var` and `f` are K numbers each, `y`, `y_mean` and `y_var` are T. Variances must not be negative;
+/// Shapes: `mean`, `var` and `f` are K numbers each, `y_mean` and `y_var` are T, and so is `y` but where a law has other
+/// columns in data: then `y` of `log_z`, `log_z_sum`, `log_density` and `check_targets` has these. Variances must not be negative;
 /// zero is allowed. NaN in the moments gives NaN, never a panic. Closed forms allocate nothing, quadrature a few short
 /// vectors a call.
 pub trait Observation: Parameters {
     /// Number of latent functions K: the width of the last layer.
     fn n_latent(&self) -> usize;
 
-    /// Number of targets T: the columns of y.
+    /// Number of targets T.
     fn n_targets(&self) -> usize;
+
+    /// Number of columns that y has in data: one for each target unless the law needs more, such as bounds; it then
+    /// overrides what is given such rows: `check_targets`, `log_z` and `log_density`.
+    fn n_columns(&self) -> usize {
+        self.n_targets()
+    }
 
     /// Checks that every parameter is inside its domain.
     ///
@@ -124,7 +136,7 @@ pub trait Observation: Parameters {
     /// Draws one target given f.
     fn draw(&self, target: usize, f: &[f64], rng: &mut dyn Rng) -> f64;
 
-    /// Checks that `y` (N × T) has the right shape and only values that the law can produce, or NaN where one is
+    /// Checks that `y` (N × columns) has the right shape and only values that the law can produce, or NaN where one is
     /// missing.
     ///
     /// # Errors
@@ -306,17 +318,17 @@ fn assert_sizes<const K: usize>(expected: usize, sizes: [usize; K]) {
 /// # Errors
 /// [`crate::Error::Parameter`] with the number of latent functions.
 pub(crate) fn check_latent(law: &dyn Observation) -> Result<()> {
-    let (k, missing) = (law.n_latent(), vec![f64::NAN; law.n_targets()]);
+    let (k, t, missing) = (law.n_latent(), law.n_targets(), vec![f64::NAN; law.n_columns()]);
     if k <= MAX_LATENT {
         return Ok(());
     }
     let (mean, var) = (vec![0.0; k], vec![1.0; k]);
-    let (mut first, mut second) = (vec![0.0; k.max(missing.len())], vec![0.0; k.max(missing.len())]);
+    let (mut first, mut second) = (vec![0.0; k.max(t)], vec![0.0; k.max(t)]);
     let mut params = vec![0.0; law.n_params()];
     let bar = TiltedBar { mean: &mut first[..k], var: &mut second[..k], params: &mut params };
     let log_z = law.log_z(&mean, &var, &missing, 1.0, bar);
-    law.observe(&mean, &var, &mut first[..missing.len()], &mut second[..missing.len()]);
-    if log_z.is_nan() || first[..missing.len()].iter().any(|mean| mean.is_nan()) {
+    law.observe(&mean, &var, &mut first[..t], &mut second[..t]);
+    if log_z.is_nan() || first[..t].iter().any(|mean| mean.is_nan()) {
         return Err(Error::Parameter {
             name: "latent functions",
             layer: None,

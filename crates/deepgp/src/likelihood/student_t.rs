@@ -53,11 +53,50 @@ impl StudentT {
     pub fn isotropic(dim_out: usize, scale: f64, dof: f64) -> Self {
         Self { scale: vec![scale; dim_out], dof }
     }
+}
 
-    /// log(c s): the part of the normaliser that does not depend on the scale.
-    fn log_constant(&self) -> f64 {
-        let nu = self.dof;
-        libm::lgamma(0.5 * (nu + 1.0)) - libm::lgamma(0.5 * nu) - 0.5 * (PI * nu).ln()
+/// log(c s): the part of the normaliser that does not depend on the scale.
+pub(super) fn log_constant(nu: f64) -> f64 {
+    libm::lgamma(0.5 * (nu + 1.0)) - libm::lgamma(0.5 * nu) - 0.5 * (PI * nu).ln()
+}
+
+/// The scale mixture for a point: a, δ and τ.
+pub(super) struct Mixture {
+    pub a: f64,
+    pub delta: f64,
+    pub tau: f64,
+}
+
+/// What a node of the mixture's integral knows.
+pub(super) struct Node {
+    pub t: f64,
+    pub lambda: f64,
+    pub inv_d: f64,
+    pub q: f64,
+}
+
+impl Node {
+    /// 1/(qD) and (2λδ/D − 1)/(qD), whose averages times −a and a are the derivatives in δ and τ.
+    pub fn by_delta_and_tau(&self, mixture: &Mixture) -> [f64; 2] {
+        let inv_qd = self.inv_d / self.q;
+        [inv_qd, (2.0 * self.lambda * mixture.delta * self.inv_d - 1.0) * inv_qd]
+    }
+}
+
+impl Mixture {
+    /// log ∫ λ^A g q dt, and averages under the integrand.
+    pub fn integral<const K: usize>(&self, statistics: impl Fn(Node) -> [f64; K]) -> (f64, [f64; K]) {
+        let Self { a, delta, tau } = *self;
+        let shape = a + 1.0;
+        let (lo, hi, step) = nodes(shape, delta, tau);
+        log_integral(lo, hi, step, |t| {
+            let lambda = t.exp();
+            let inv_d = 1.0 / (1.0 + 2.0 * lambda * tau);
+            let q = 1.0 + (tau + delta * inv_d) * inv_d;
+            // A t − λ − λδ/D + log(q D^{−½})
+            let log_integrand = shape * t - lambda * (1.0 + delta * inv_d) + (q * inv_d.sqrt()).ln();
+            (log_integrand, statistics(Node { t, lambda, inv_d, q }))
+        })
     }
 }
 
@@ -122,7 +161,7 @@ impl Independent for StudentT {
         if let Some(params) = params {
             params[d] += (shape * far - 1.0) / s;
         }
-        let log_p = self.log_constant() - s.ln() - 0.5 * shape * x.ln_1p();
+        let log_p = log_constant(self.dof) - s.ln() - 0.5 * shape * x.ln_1p();
         [log_p, shape * e / kappa * near, shape / kappa * (far - near) * near]
     }
 
@@ -147,18 +186,9 @@ impl Independent for StudentT {
         let kappa = self.dof * s * s;
         let (delta, tau) = (e * e / kappa, v / kappa);
         let a = 0.5 * alpha * (self.dof + 1.0);
-        let shape = a + 1.0;
-        let (lo, hi, step) = nodes(shape, delta, tau);
-        let (log_integral, [by_delta, by_tau]) = log_integral(lo, hi, step, |t| {
-            let lambda = t.exp();
-            let inv_d = 1.0 / (1.0 + 2.0 * lambda * tau);
-            let q = 1.0 + (tau + delta * inv_d) * inv_d;
-            // A t − λ − λδ/D + log(q D^{−½})
-            let log_integrand = shape * t - lambda * (1.0 + delta * inv_d) + (q * inv_d.sqrt()).ln();
-            let inv_qd = inv_d / q;
-            (log_integrand, [inv_qd, (2.0 * lambda * delta * inv_d - 1.0) * inv_qd])
-        });
-        let log_z = alpha * (self.log_constant() - s.ln()) - libm::lgamma(shape) + log_integral;
+        let mixture = Mixture { a, delta, tau };
+        let (log_integral, [by_delta, by_tau]) = mixture.integral(|node| node.by_delta_and_tau(&mixture));
+        let log_z = alpha * (log_constant(self.dof) - s.ln()) - libm::lgamma(a + 1.0) + log_integral;
         // ∂δ/∂m = −2e/κ,   ∂τ/∂v = 1/κ
         let (by_delta, by_tau) = (-a * by_delta, a * by_tau);
         if let Some(params) = params {

@@ -38,8 +38,8 @@ pub struct Batch<'a> {
     pub n_batch: usize,
     /// N, the size of the data set that the batch stands for; usually the number of rows of `x`.
     pub n_data: usize,
-    /// W, the sum of the weights of that data set; N without weights.
-    pub total_weight: f64,
+    /// W/N, what a row of that data set counts for on average; 1 without weights.
+    pub mean_weight: f64,
 }
 
 impl<'a> Batch<'a> {
@@ -54,7 +54,7 @@ impl<'a> Batch<'a> {
             rows,
             n_batch: rows.len(),
             n_data: data.x().rows(),
-            total_weight: data.total_weight(),
+            mean_weight: data.total_weight() / data.x().rows() as f64,
         }
     }
 
@@ -68,9 +68,9 @@ impl<'a> Batch<'a> {
         self.weights.map_or(1.0, |weights| weights[row])
     }
 
-    /// W/N, what a row counts for on average.
-    pub fn mean_weight(&self) -> f64 {
-        self.total_weight / self.n_data as f64
+    /// W, the sum of the weights of the data set that the batch stands for; N without weights.
+    pub fn total_weight(&self) -> f64 {
+        self.mean_weight * self.n_data as f64
     }
 
     /// N/(αB), what the sum over the batch counts for.

@@ -6,7 +6,7 @@ use super::{Draw, chain, gaussian};
 use deepgp::Result;
 use deepgp::likelihood::{
     Beta, Gamma, Gaussian, Independent, Likelihood, Logit, NegativeBinomial, Observation, Ordinal, Poisson, Probit,
-    RobustMax, Softmax, StudentT, Support, VaryingGaussian,
+    RobustMax, Softmax, StudentT, Support, VaryingGaussian, VaryingStudentT,
 };
 use deepgp::param::{Block, BlockMut, Parameters};
 use deepgp_numerics::linalg::Mat;
@@ -94,8 +94,12 @@ pub fn samples() -> Vec<Sample> {
             Some(Likelihood::RobustMax(_)) => Likelihood::VaryingGaussian(VaryingGaussian { scale: 0.7 }),
             Some(Likelihood::VaryingGaussian(_)) => Likelihood::Gamma(Gamma { shape: vec![0.6, 3.5] }),
             Some(Likelihood::Gamma(_)) => Likelihood::Beta(Beta { precision: vec![20.0, 80.0] }),
-            Some(Likelihood::Beta(_)) => Likelihood::custom(VaryingNoise { scale: 0.7 }),
-            Some(Likelihood::Custom(_)) => return None,
+            Some(Likelihood::Beta(_)) => {
+                Likelihood::VaryingStudentT(VaryingStudentT { scale: 0.6, dof_above_two: 9.0 })
+            }
+            Some(Likelihood::VaryingStudentT(_)) => Likelihood::custom(VaryingNoise { scale: 0.7 }),
+            // Censored targets have one latent function (`censored.rs`).
+            Some(Likelihood::Custom(_) | Likelihood::Censored(_)) => return None,
         };
         // exp f₂ leaves the numbers there are.
         let reach = if matches!(law, Likelihood::Custom(_)) { (5.0, 5.0) } else { everywhere };
@@ -152,6 +156,8 @@ pub fn likelihoods(n: usize, draw: &mut Draw) -> Vec<Likelihood> {
                 Likelihood::Softmax(_)
                 | Likelihood::RobustMax(_)
                 | Likelihood::VaryingGaussian(_)
+                | Likelihood::VaryingStudentT(_)
+                | Likelihood::Censored(_)
                 | Likelihood::Custom(_),
             ) => return None,
         })
