@@ -9,7 +9,7 @@ use deepgp::Error;
 use deepgp::infer::{Batch, Engine, Site, State, StepWorkspace};
 use deepgp::likelihood::{
     Gaussian, Likelihood, NegativeBinomial, Observation, Ordinal, Poisson, Probit, RobustMax, Slopes, Softmax,
-    StudentT, Support, TiltedBar,
+    StudentT, Support, TiltedBar, VaryingGaussian, VaryingStudentT,
 };
 use deepgp::network::DeepGp;
 use deepgp::param::{Block, BlockMut, Parameters};
@@ -451,6 +451,39 @@ fn counts_without_dispersion_are_poisson() {
             assert_close("cdf", close.cdf(0, &[m], &[v], y), poisson.cdf(0, &[m], &[v], y), Tolerance::Limit(1e-8));
         }
     }
+}
+
+#[test]
+fn student_t_noise_that_varies_has_its_limits() {
+    let varying = |nu: f64| Likelihood::VaryingStudentT(VaryingStudentT { scale: 0.6, dof_above_two: nu - 2.0 });
+    let gaussian = Likelihood::VaryingGaussian(VaryingGaussian { scale: 0.6 });
+    for (m, v, y) in [([0.3, -0.4], [0.5, 0.8], 0.9), ([-2.0, 0.7], [3.0, 1e-3], 1.5)] {
+        for alpha in [0.2, 0.7, 1.0] {
+            // Without variance of the scale it is the law of one function.
+            let student = Likelihood::StudentT(StudentT { scale: vec![0.6 * f64::exp(m[1])], dof: 5.0 });
+            let (found, expected) =
+                (log_z(&varying(5.0), &m, &[v[0], 0.0], &[y], alpha), log_z(&student, &m[..1], &v[..1], &[y], alpha));
+            assert_close("one function", found.0, expected.0, Tolerance::Value);
+            assert_all_close(
+                "one function",
+                &[found.1[0], found.2[0]],
+                &[expected.1[0], expected.2[0]],
+                Tolerance::Value,
+            );
+            // With many degrees of freedom it is normal; beyond 1e4 nothing changes any more.
+            let (found, expected) = (log_z(&varying(9e3), &m, &v, &[y], alpha), log_z(&gaussian, &m, &v, &[y], alpha));
+            assert_close("normal", found.0, expected.0, Tolerance::Limit(2e-3));
+            assert_all_close(
+                "normal",
+                &[found.1, found.2].concat(),
+                &[expected.1, expected.2].concat(),
+                Tolerance::Limit(2e-3),
+            );
+            let (held, far) = (log_z(&varying(2e4), &m, &v, &[y], alpha), log_z(&varying(1e9), &m, &v, &[y], alpha));
+            assert!(held.0 == far.0 && held.3[1] == 0.0 && far.3[1] == 0.0);
+        }
+    }
+    assert!(varying(1e9).check().is_ok() && varying(2.0).check().is_err());
 }
 
 #[test]

@@ -13,12 +13,18 @@
 //! ```text
 //! ∂log Z/∂m_k = ⟨∂λ_k/∂m⟩        ∂log Z/∂v_k = ⟨∂λ_k/∂v⟩
 //! ```
+//! Without e^{α(m_y − t)} the product F of the factors tends to 1, and the integral's right tail is that of e^{−αt}. On a
+//! grid integration by parts lifts it, which halves the nodes; shifting all functions shifts t, so that F' is at hand:
+//!
+//! ```text
+//! ∫ e^{−αt} F dt = ∫ e^{−αt} F' dt / α        F' = −F Σ_k ∂log F_k/∂m
+//! ```
 //! With α = 1 the integrands of all y are derivatives of one product, −(∂λ_y/∂m) Π_k E e^{−x_k}: one pass gives the
 //! probabilities of all classes.
 //!
 //! The expectations at all t are sums over a grid of f with the same step, of which e^{−x} needs the differences alone;
-//! narrow Gaussians take a rule of their own. Variances above 100 and powers below about 0.02 are integrated one node
-//! after the other, as far as 3,200 nodes go. Two classes are those of the logit at m_y − m_k, v_y + v_k.
+//! narrow Gaussians take a rule of their own. Variances above 100 are integrated one node after the other, as far as
+//! 3,200 nodes go. Two classes are those of the logit at m_y − m_k, v_y + v_k.
 
 use super::gumbel::{laplace, smoothed};
 use super::logit;
@@ -27,7 +33,7 @@ use super::{Observation, Slopes, Support, TiltedBar, assert_power, assert_sizes}
 use crate::error::Result;
 use crate::param::{Block, BlockMut, Parameters};
 use deepgp_numerics::linalg::GaussHermite;
-use deepgp_numerics::simd::{exp_in_place, wide};
+use deepgp_numerics::simd::{convolve, exp_in_place, wide};
 use deepgp_numerics::special::{LN_2PI, log_gamma};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -51,10 +57,10 @@ const WIDEST: f64 = 100.0;
 const MOST_NODES: f64 = 4096.0;
 
 /// How far from its mean, in standard deviations, a Gaussian is summed.
-const REACH: f64 = 7.5;
+const REACH: f64 = 7.0;
 
 /// Terms smaller than the largest by exp(−this) are left out of the integral over t.
-const CUTOFF: f64 = 30.0;
+const CUTOFF: f64 = 27.0;
 
 /// Averages under a narrow Gaussian.
 static NARROW_RULE: LazyLock<GaussHermite> = LazyLock::new(|| GaussHermite::new(14));
@@ -133,9 +139,14 @@ impl Factors<'_> {
         let maximum = self.maximum(alpha);
         let lowest = self.laplace(maximum) - CUTOFF;
         let low = maximum - self.distance(maximum, -1.0, lowest);
-        // The product is below e^{−α(t − m_y) + ½α²v_y}.
+        // With F' ≤ Σ_k E x_k the integrand by parts is below e^{−α(t − m_y) + ½α²v_y} Σ_k e^{m_k + ½v_k − t}/α, with
+        // m_y + αv_y for the class that was seen.
         let (m, v) = (self.mean[y], self.var[y]);
-        let high = (m + 0.5 * alpha * v - lowest / alpha).max(maximum + 1.0);
+        let exponent = |(m, v, alpha): (f64, f64, f64)| m + (alpha + 0.5) * v;
+        let largest = self.each().map(exponent).fold(f64::NEG_INFINITY, f64::max);
+        let log_sum = largest + self.each().map(|class| (exponent(class) - largest).exp()).sum::<f64>().ln();
+        let outside = alpha * m + 0.5 * alpha * alpha * v - lowest;
+        let high = ((outside + log_sum - alpha.ln()) / (1.0 + alpha)).min(outside / alpha).max(maximum + 1.0);
         if self.fits_a_grid(low, high) {
             return Grid::new(low, high).integrate(self, (y, alpha), by_mean, by_var);
         }
@@ -229,9 +240,10 @@ impl Grid {
         // e^{−e^{−hd}} for all d that are met: from f where no mass is left to f where e^{−x} is 0
         let range = |(m, v, alpha): (f64, f64, f64)| {
             let (centre, sd) = (m + alpha * v, v.sqrt());
-            // At the left end the mass is at m + v (α − q).
+            // At the left end the mass is at m + v (α − q), and at D to its left smaller by more than e^{−D²/2v − q(D − 1)}.
             let q = laplace(self.start - m, v, alpha).1.exp();
-            let (low, high) = (centre - v * q - REACH * sd, (centre + REACH * sd).min(end + 7.0));
+            let (square, vq) = (v * (REACH * REACH + 2.0 * q), v * q);
+            let (low, high) = (centre - (vq * vq + square).sqrt(), (centre + REACH * sd).min(end + 7.0));
             let index = |f: f64| (f - self.start) / STEP;
             (index(low).floor() as i64, index(high).ceil() as i64)
         };
@@ -283,21 +295,16 @@ impl Grid {
         let (value, rest) = table.split_at_mut(self.nodes);
         let (by_mean, by_var) = rest.split_at_mut(self.nodes);
         let scale = STEP / (LN_2PI.exp() * v).sqrt();
-        for i in first..=last {
+        let weights = |i: i64| {
             let e = self.start + STEP * i as f64 - m;
             let z = e - alpha * v;
             let weight = scale * (-0.5 * z * z / v).exp();
-            let (first, second) = (weight * e / v, 0.5 * weight * (e * e / v - 1.0) / v);
-            // d = −i for j = 0
-            let g = &gumbel[(offset - i) as usize..][..self.nodes];
-            wide(|| {
-                for (((g, value), by_mean), by_var) in g.iter().zip(&mut *value).zip(&mut *by_mean).zip(&mut *by_var) {
-                    *value += weight * g;
-                    *by_mean += first * g;
-                    *by_var += second * g;
-                }
-            });
-        }
+            [weight, weight * e / v, 0.5 * weight * (e * e / v - 1.0) / v]
+        };
+        // From the last node on, since d = j − i.
+        let weights: Vec<[f64; 3]> = (first..=last).rev().map(weights).collect();
+        let gumbel = &gumbel[(offset - last) as usize..];
+        convolve(&weights, gumbel, [value, by_mean, by_var]);
     }
 
     /// With nodes in f, and e^{−t} in `decay`:
@@ -325,7 +332,13 @@ impl Grid {
         }
     }
 
-    /// log ∫ of the product, with averages of ∂λ_k/∂m and ∂λ_k/∂v, which are written.
+    /// log ∫ of the product by parts, with averages of ∂λ_k/∂m and ∂λ_k/∂v, which are written.
+    ///
+    /// λ_y is α(m_y − t) + ½α²v_y + log F_y, the other λ_k are log F_k:
+    ///
+    /// ```text
+    /// Σ_j e^{−αt_j} F(t_j) = −Σ_j e^{−αt_j} F Σ_k ∂log F_k/∂m / α
+    /// ```
     fn integrate(
         &self,
         factors: &Factors<'_>,
@@ -339,10 +352,17 @@ impl Grid {
         for table in &tables {
             product.iter_mut().zip(table.parts()[0]).for_each(|(product, value)| *product *= value);
         }
-        let sum: f64 = product.iter().sum();
-        for ((table, by_mean), by_var) in tables.iter().zip(by_mean).zip(by_var) {
-            (*by_mean, *by_var) = average(&product, table, sum);
+        for ((table, by_mean), by_var) in tables.iter().zip(&mut *by_mean).zip(&mut *by_var) {
+            (*by_mean, *by_var) = average(&product, table, 1.0);
         }
+        // From λ_y to log F_y.
+        let (total, half_square) = (product.iter().sum::<f64>(), 0.5 * alpha * alpha);
+        by_mean[y] -= alpha * total;
+        by_var[y] -= half_square * total;
+        let sum = -by_mean.iter().sum::<f64>() / alpha;
+        by_mean.iter_mut().chain(&mut *by_var).for_each(|bar| *bar /= sum);
+        by_mean[y] += alpha;
+        by_var[y] += half_square;
         let outside = alpha * (factors.mean[y] - self.start) + 0.5 * alpha * alpha * factors.var[y];
         outside + (STEP * sum).ln()
     }

@@ -10,6 +10,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod blas;
+mod convolve;
 mod exp;
 #[cfg(any(test, feature = "forced-isa"))]
 pub mod forced;
@@ -18,6 +19,7 @@ mod portable;
 pub use aligned::Aligned;
 pub use blas::find;
 pub use blas::{all_finite, axpy, combine, dot, sum};
+pub use convolve::convolve;
 pub use exp::{MIN_POWER, SMALL_POWERS, small_power};
 pub use exp::{exp_in_place, exp_in_place_on, exp_into};
 use std::mem::ManuallyDrop;
