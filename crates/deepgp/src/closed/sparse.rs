@@ -130,7 +130,6 @@ impl Rows<'_> {
     /// Works on all blocks and adds up what they give, in order. As many are worked on at a time as there are threads,
     /// each with working memory of its own that the next ones use again: results have M × M numbers each. There is a
     /// [`Projected`] for every block, or one for every thread.
-    #[expect(clippy::too_many_arguments, reason = "the threads, their memory, and what is done with each block")]
     fn sum<T: Default + Send>(
         &self,
         mut pool: Option<&mut ThreadPool>,
