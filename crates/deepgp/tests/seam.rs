@@ -52,12 +52,14 @@ fn parts_of_batches_add_up() -> Result<()> {
         [(Engine::Sep(Site::FirstOrder), 90), (Engine::Sep(Site::FirstOrder), 6), (Engine::JointEnergy, 40)]
     {
         let mut draw = Draw::new(5);
-        let network = draw.network(&[2, 2, 1], 12, true);
+        let network = draw.network(&[2, 2, 1], 12, true).with_constant(vec![0.2])?;
         let (x, y) = data(&mut draw, 120, 2, 1);
+        let weights = draw.uniforms(120, 0.5, 2.0);
         let inference = InferenceSettings::of(engine);
         let settings = TrainSettings { inference, batch_size, iterations: 100, ..TrainSettings::default() };
         let course = |parts: usize| -> Result<(Vec<f64>, f64)> {
-            let mut trainer = Trainer::new(network.clone(), Data::new(&x, &y), settings.clone())?;
+            let mut trainer =
+                Trainer::new(network.clone(), Data::new(&x, &y).with_weights(&weights), settings.clone())?;
             if parts > 1 {
                 let cores = || Cores::new(&network, Inputs::Exact, 1);
                 trainer = trainer.with_evaluator(Box::new(Parts((0..parts).map(|_| cores()).collect())));
