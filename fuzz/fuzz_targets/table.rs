@@ -28,12 +28,23 @@ fuzz_target!(|input: &[u8]| {
     }
     for target in [names.first(), names.last()].into_iter().flatten() {
         let Ok(learnt) = Schema::learn(&source, &options, &Roles::predict([target])) else { continue };
+        let target = &learnt.targets[0];
+        let schema = if target.is_numeric() {
+            learnt.schema
+        } else {
+            let levels = target.levels.iter().map(|level| level.text.clone()).collect();
+            let Ok(schema) = learnt.schema.with_labels(&target.name, levels) else { continue };
+            if target.has_more_levels {
+                continue;
+            }
+            schema
+        };
         // What was learnt from a table reads it.
-        let (batch, _) = learnt.schema.read(&source, &options, Targets::Required).expect("the schema of this table");
+        let (batch, _) = schema.read(&source, &options, Targets::Required).expect("the schema of this table");
         assert_eq!(batch.inputs.rows() as u64, learnt.n_rows);
         assert!(batch.inputs.as_slice().iter().chain(batch.targets.as_slice()).all(|v| v.is_finite()));
         let Ok(mut reader) = Reader::open(&source, &options) else { continue };
-        let mut encoder = Encoder::new(&learnt.schema, &mut reader, Targets::Ignored).expect("the columns of this table");
+        let mut encoder = Encoder::new(&schema, &mut reader, Targets::Ignored).expect("the columns of this table");
         while let Ok(Some(chunk)) = reader.next_chunk() {
             // Rows without a target may hold what the others do not.
             let _ = encoder.encode(&chunk);

@@ -42,7 +42,9 @@ pub use chunk::Chunk;
 pub use error::{Error, Place, Result};
 pub use notice::Notice;
 pub use read::{Header, MAX_COLUMNS, MAX_ROW_BYTES, ReadOptions, Reader};
-pub use schema::{Batch, Encoder, Input, Kind, Learnt, MAX_FEATURES, Roles, Schema, Targets};
+pub use schema::{
+    Batch, Encoder, Input, Kind, Learnt, MAX_FEATURES, Roles, Schema, TargetLevel, TargetSummary, Targets,
+};
 pub use source::Source;
 pub use splits::{read_splits, train_test};
 pub use table::Table;

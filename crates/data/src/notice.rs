@@ -99,6 +99,17 @@ pub enum Notice {
         /// Rows with such levels.
         count: u64,
     },
+    /// A target names levels that training did not have.
+    UnknownLabel {
+        /// The target.
+        column: String,
+        /// The first such level.
+        level: String,
+        /// Rows with such levels.
+        count: u64,
+        /// Whether these rows were left out; otherwise they are taken as rows without a target.
+        is_left_out: bool,
+    },
 }
 
 impl Display for Notice {
@@ -145,6 +156,10 @@ impl Display for Notice {
             }
             Self::UnknownLevel { column, level, count } => {
                 write!(f, "column {column:?} has levels unknown from training, such as {level:?}, in {}", rows(*count))
+            }
+            Self::UnknownLabel { column, level, count, is_left_out } => {
+                let what = if *is_left_out { "left out" } else { "without a known target" };
+                write!(f, "{} {what}: training had no {column:?} such as {level:?}", rows(*count))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Parquet and Arrow files of several writers: each holds the table of `table.csv`.
 #![cfg(feature = "columnar")]
 
-use deepgp_data::{Error, Notice, ReadOptions, Reader, Result, Roles, Schema, Source, Targets, Temporal};
+use deepgp_data::{Error, Learnt, Notice, ReadOptions, Reader, Result, Roles, Schema, Source, Targets, Temporal};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 use std::path::PathBuf;
@@ -45,7 +45,14 @@ fn every_format_gives_the_same_numbers() -> Result<()> {
     assert_eq!(batch.inputs.row(4), [0.5, 0.0, -4.0, 0.0, 204.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0]);
     for file in FILES {
         let learnt = Schema::learn(&stored(file), &options, &roles)?;
-        assert_eq!(learnt, expected, "{file}");
+        assert_eq!((&learnt.schema, learnt.n_rows), (&expected.schema, expected.n_rows), "{file}");
+        assert_eq!(learnt.notices, expected.notices, "{file}");
+        let target = |learnt: &Learnt| {
+            // Text keeps how a number is written.
+            let levels = learnt.targets[0].levels.iter().map(|level| (level.value, level.count));
+            (learnt.targets[0].low, learnt.targets[0].high, levels.collect::<Vec<_>>())
+        };
+        assert_eq!(target(&learnt), target(&expected), "{file}");
         assert_eq!(learnt.schema.read(&stored(file), &options, Targets::Required)?.0, batch, "{file}");
         // What was learnt from one format reads the others.
         assert_eq!(expected.schema.read(&stored(file), &options, Targets::Ignored)?.0.inputs, batch.inputs, "{file}");

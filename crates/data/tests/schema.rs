@@ -2,7 +2,7 @@
 
 use deepgp_data::{
     Batch, Decimal, Encoder, Error, Header, Kind, Learnt, Notice, ReadOptions, Reader, Result, Roles, Schema, Source,
-    Targets,
+    TargetSummary, Targets,
 };
 
 fn source(text: &str) -> Source {
@@ -17,8 +17,10 @@ fn learn(text: &str) -> Result<Learnt> {
     learn_with(text, &Roles::predict(["y"]))
 }
 
+/// What is wrong with a table whose target is to be a number.
 fn fault(text: &str) -> String {
-    learn(text).map_or_else(|e| e.to_string(), |l| format!("no fault: {l:?}"))
+    let learnt = learn(text).and_then(|l| l.targets.iter().try_for_each(TargetSummary::require_numbers).map(|()| l));
+    learnt.map_or_else(|e| e.to_string(), |l| format!("no fault: {l:?}"))
 }
 
 fn read(schema: &Schema, text: &str, targets: Targets) -> Result<(Batch, Vec<Notice>)> {
@@ -44,7 +46,7 @@ const HOMES: &str = "area,colour,sold,zip,y
 #[test]
 fn columns_become_features() -> Result<()> {
     let roles = Roles { categories: vec!["zip".into()], ..Roles::predict(["y"]) };
-    let Learnt { schema, n_rows, notices } = learn_with(HOMES, &roles)?;
+    let Learnt { schema, n_rows, notices, .. } = learn_with(HOMES, &roles)?;
     assert_eq!(n_rows, 4);
     assert_eq!(
         schema.feature_names(),

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::held_out::Rows;
 use crate::plan::Plan;
 use deepgp::init::distinct_rows;
-use deepgp_data::{Notice, Reader, Schema, Source, Targets};
+use deepgp_data::{Notice, Reader, Schema, Source, TargetSummary, Targets};
 use deepgp_task::{LinearModel, Preprocessing, Range, StandardisedData, WarpKind};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -41,6 +41,7 @@ pub(crate) fn learn(plan: Plan, source: &Source) -> Result<Learnt> {
         _ => plan,
     };
     let learnt = Schema::learn(source, plan.read_options(), &plan.roles())?;
+    learnt.targets.iter().try_for_each(TargetSummary::require_numbers)?;
     Ok(Learnt { plan, schema: learnt.schema, n_rows: learnt.n_rows as usize, notices: learnt.notices })
 }
 

@@ -1,5 +1,6 @@
 //! Turns the rows of a table into the matrices that a schema says.
 
+use super::labels::LevelFinder;
 use super::learn::no_column;
 use super::{Kind, Schema};
 use crate::cell::{Cell, mistaken_number};
@@ -57,14 +58,19 @@ pub struct Encoder<'s> {
     /// Position in the table of each input and each target.
     inputs: Vec<usize>,
     targets: Vec<usize>,
+    /// For each target that is read, how its cells name a level, if they are labels.
+    labels: Vec<Option<LevelFinder>>,
     /// Whether rows without a target are kept.
     keeps_all: bool,
     next_row: u64,
     n_without_target: u64,
+    /// For each input.
     unseen_values: Vec<UnseenValues>,
+    /// For each target.
+    unseen_labels: Vec<UnseenValues>,
 }
 
-/// What an input column held that training did not.
+/// What a column held that training did not.
 #[derive(Debug, Clone, Default)]
 struct UnseenValues {
     n_missing: u64,
@@ -85,7 +91,7 @@ impl Schema {
             encoder.encode_into(&chunk, &mut parts)?;
         }
         if parts.rows.is_empty() {
-            let what = if encoder.n_without_target > 0 { "rows with a target" } else { "rows below the header" };
+            let what = if encoder.next_row > 0 { "rows with a target" } else { "rows below the header" };
             return Err(Error::Empty { path: source.label().to_owned(), what });
         }
         let notices = [reader.notices(), &encoder.notices()].concat();
@@ -118,10 +124,12 @@ impl<'s> Encoder<'s> {
                 Targets::Required | Targets::Optional => schema.targets.iter().map(find).collect::<Result<_>>()?,
                 Targets::Ignored => Vec::new(),
             },
+            labels: (0..schema.targets.len()).map(|i| schema.target_levels(i).map(LevelFinder::new)).collect(),
             keeps_all: targets == Targets::Optional,
             next_row: 0,
             n_without_target: 0,
             unseen_values: vec![UnseenValues::default(); schema.inputs.len()],
+            unseen_labels: vec![UnseenValues::default(); schema.targets.len()],
         };
         reader.select(&[encoder.inputs.as_slice(), &encoder.targets].concat());
         Ok(encoder)
@@ -145,6 +153,10 @@ impl<'s> Encoder<'s> {
         let mut notices = Vec::new();
         if self.n_without_target > 0 {
             notices.push(Notice::RowsWithoutTarget { count: self.n_without_target });
+        }
+        for (column, odd) in self.schema.targets.iter().zip(&self.unseen_labels).filter(|(_, odd)| odd.n_unknown > 0) {
+            let (level, count, is_left_out) = (odd.first_unknown.clone(), odd.n_unknown, !self.keeps_all);
+            notices.push(Notice::UnknownLabel { column: column.clone(), level, count, is_left_out });
         }
         for (input, odd) in self.schema.inputs.iter().zip(&self.unseen_values) {
             let column = input.name.clone();
@@ -172,25 +184,39 @@ impl<'s> Encoder<'s> {
                 for i in 0..self.inputs.len() {
                     self.push_input(chunk, row, i, &mut parts.inputs)?;
                 }
-            } else {
-                self.n_without_target += 1;
             }
         }
         Ok(())
     }
 
-    /// Appends the targets of a row unless one is missing.
-    fn push_targets(&self, chunk: &Chunk, row: usize, out: &mut Vec<f64>) -> Result<bool> {
+    /// Appends the targets of a row unless one is missing or names no known level.
+    fn push_targets(&mut self, chunk: &Chunk, row: usize, out: &mut Vec<f64>) -> Result<bool> {
         let before = out.len();
-        for (&col, name) in self.targets.iter().zip(&self.schema.targets) {
-            match chunk.cell(row, col) {
-                Cell::Number(value) if value.is_finite() => out.push(value),
-                Cell::Missing if self.keeps_all => out.push(f64::NAN),
-                Cell::Missing => {
+        for i in 0..self.targets.len() {
+            let col = self.targets[i];
+            let cell = chunk.cell(row, col);
+            let value = match (&self.labels[i], cell) {
+                (_, Cell::Missing) => {
+                    self.n_without_target += u64::from(!self.keeps_all);
+                    None
+                }
+                (None, Cell::Number(value)) if value.is_finite() => Some(value),
+                (None, _) => return Err(self.not_a_number(chunk, row, col, &self.schema.targets[i])),
+                (Some(labels), _) => {
+                    let level = labels.find(chunk, row, col).map(|level| level as f64);
+                    if level.is_none() {
+                        self.unseen_labels[i].count_unknown(&chunk.text(row, col));
+                    }
+                    level
+                }
+            };
+            match value {
+                Some(value) => out.push(value),
+                None if self.keeps_all => out.push(f64::NAN),
+                None => {
                     out.truncate(before);
                     return Ok(false);
                 }
-                _ => return Err(self.not_a_number(chunk, row, col, name)),
             }
         }
         Ok(true)

@@ -1,6 +1,7 @@
 //! Learns from training data which columns are numbers and which are categories, in one pass.
 
-use super::tally::{Tally, TargetTally, Verdict};
+use super::tally::{Tally, Verdict};
+use super::target::{TargetSummary, TargetTally};
 use super::{Input, MAX_FEATURES, Roles, Schema};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -17,6 +18,8 @@ pub struct Learnt {
     pub schema: Schema,
     /// Rows with all targets: the rows to train on.
     pub n_rows: u64,
+    /// What each target holds, in the order of [`Schema::targets`].
+    pub targets: Vec<TargetSummary>,
     /// What was decided on the way.
     pub notices: Vec<Notice>,
 }
@@ -30,6 +33,10 @@ impl Schema {
     /// `roles.max_levels` levels or a different one in every row (if not asked for by name, which is an error). The
     /// notices say so.
     ///
+    /// Targets are plain numbers in the schema. What they hold is in [`Learnt::targets`]; where that is text, or is to
+    /// be predicted as a class, [`Schema::with_labels`] comes next. A target that is mostly numbers is an error at the
+    /// first cell that is none, unless `roles.labels` names it.
+    ///
     /// # Errors
     /// [`Error::NoColumn`], [`Error::NotANumber`], [`Error::TextTarget`], [`Error::TooManyLevels`],
     /// [`Error::NoInput`], [`Error::Empty`], [`Error::TwoRoles`], and those of [`Reader`].
@@ -38,7 +45,7 @@ impl Schema {
         let mut lesson = Lesson::new(Columns::choose(&reader, roles)?, roles);
         reader.select(&lesson.columns.all());
         while let Some(chunk) = reader.next_chunk()? {
-            lesson.count(&chunk, &reader)?;
+            lesson.count(&chunk);
         }
         lesson.conclude(&reader, roles)
     }
@@ -61,11 +68,11 @@ impl Lesson {
         Self { columns, targets, inputs, n_rows: 0, n_without_target: 0 }
     }
 
-    fn count(&mut self, chunk: &Chunk, reader: &Reader) -> Result<()> {
+    fn count(&mut self, chunk: &Chunk) {
         for row in 0..chunk.rows() {
             let mut is_complete = true;
             for (tally, &col) in self.targets.iter_mut().zip(&self.columns.targets) {
-                is_complete &= tally.count(chunk, row, col, &reader.names()[col], reader.label())?;
+                is_complete &= tally.count(chunk, row, col);
             }
             if is_complete {
                 self.n_rows += 1;
@@ -74,11 +81,19 @@ impl Lesson {
                 self.n_without_target += 1;
             }
         }
-        Ok(())
     }
 
     fn conclude(self, reader: &Reader, roles: &Roles) -> Result<Learnt> {
         let (path, name) = (reader.label().to_owned(), |col: usize| reader.names()[col].clone());
+        let mut summaries = Vec::new();
+        for (tally, &col) in self.targets.into_iter().zip(&self.columns.targets) {
+            let has_slips = tally.has_slips() && !self.columns.labels.contains(&col);
+            let summary = tally.summary(name(col), &path);
+            if has_slips {
+                summary.require_numbers()?;
+            }
+            summaries.push(summary);
+        }
         if self.n_rows == 0 {
             let what = if self.n_without_target > 0 { "rows with a target" } else { "rows below the header" };
             return Err(Error::Empty { path, what });
@@ -87,9 +102,9 @@ impl Lesson {
         if self.n_without_target > 0 {
             notices.push(Notice::RowsWithoutTarget { count: self.n_without_target });
         }
-        for (tally, &col) in self.targets.iter().zip(&self.columns.targets) {
-            if tally.low == tally.high {
-                notices.push(Notice::ConstantTarget { column: name(col), value: tally.low });
+        for target in &summaries {
+            if target.is_numeric() && target.low == target.high {
+                notices.push(Notice::ConstantTarget { column: target.name.clone(), value: target.low });
             }
         }
         let (mut inputs, mut dropped) = (Vec::new(), Vec::new());
@@ -116,8 +131,8 @@ impl Lesson {
         }
         let targets = self.columns.targets.iter().map(|&col| name(col)).collect();
         let headerless_columns = (!reader.has_header()).then(|| reader.names().len());
-        let schema = Schema { inputs, targets, headerless_columns }.checked()?;
-        Ok(Learnt { schema, n_rows: self.n_rows, notices })
+        let schema = Schema { inputs, targets, headerless_columns, labels: Vec::new() }.checked()?;
+        Ok(Learnt { schema, n_rows: self.n_rows, targets: summaries, notices })
     }
 }
 
@@ -126,6 +141,7 @@ struct Columns {
     targets: Vec<usize>,
     inputs: Vec<usize>,
     categories: HashSet<usize>,
+    labels: HashSet<usize>,
 }
 
 impl Columns {
@@ -133,6 +149,7 @@ impl Columns {
         let targets = positions(&roles.targets, reader)?;
         let excluded: HashSet<usize> = positions(&roles.exclude, reader)?.into_iter().collect();
         let categories: HashSet<usize> = positions(&roles.categories, reader)?.into_iter().collect();
+        let labels: HashSet<usize> = positions(&roles.labels, reader)?.into_iter().collect();
         let is_target: HashSet<usize> = targets.iter().copied().collect();
         if targets.is_empty() {
             return Err(Error::NoTarget);
@@ -148,8 +165,9 @@ impl Columns {
         clash(inputs.iter().find(|&c| is_target.contains(c)), "target and input")?;
         clash(inputs.iter().find(|&c| excluded.contains(c)), "input and excluded")?;
         clash(targets.iter().find(|&c| excluded.contains(c)), "target and excluded")?;
+        clash(labels.iter().find(|&c| !is_target.contains(c)), "label and not target")?;
         clash(targets.iter().find(|&c| categories.contains(c)), "target and category")?;
-        Ok(Self { targets, inputs, categories })
+        Ok(Self { targets, inputs, categories, labels })
     }
 
     fn all(&self) -> Vec<usize> {

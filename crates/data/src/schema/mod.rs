@@ -1,15 +1,19 @@
 //! How the columns of a table become the numbers of a model: learnt from training data, kept with the model.
 
 mod encode;
+mod labels;
 mod learn;
 mod roles;
 mod tally;
+mod target;
 
 pub use encode::{Batch, Encoder, Targets};
 pub use learn::Learnt;
 pub use roles::Roles;
+pub use target::{TargetLevel, TargetSummary};
 
 use crate::error::{Error, Result};
+use labels::Labels;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -35,6 +39,9 @@ pub struct Schema {
     targets: Vec<String>,
     /// Number of columns of the training table, if it had no header: then columns are found by position.
     headerless_columns: Option<usize>,
+    /// Targets that are labels; all others are plain numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    labels: Vec<Labels>,
 }
 
 /// A column that the model predicts from.
@@ -103,6 +110,31 @@ impl Schema {
         &self.targets
     }
 
+    /// The levels of target `i`, if its values are labels: the encoder gives the number of the level, from 0. None for
+    /// plain numbers.
+    ///
+    /// # Panics
+    /// If there is no such target.
+    pub fn target_levels(&self, i: usize) -> Option<&[String]> {
+        let target = &self.targets[i];
+        self.labels.iter().find(|labels| labels.target == *target).map(|labels| labels.levels.as_slice())
+    }
+
+    /// This schema with a target whose cells are labels: each names one of `levels`, which the encoder turns into 0, 1,
+    /// 2, … in the given order.
+    ///
+    /// If all levels are numbers, a cell names the level of its value, so "1", "1.0" and "01" are one; otherwise it is
+    /// the text that counts, without surrounding blanks. If the levels are two words for no and yes (as
+    /// [`TargetSummary::boolean_levels`] lists them), any such word names one of them.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] if there is no such target or no level, or a level stands twice or for a missing value.
+    pub fn with_labels(mut self, target: &str, levels: Vec<String>) -> Result<Self> {
+        self.labels.retain(|labels| labels.target != target);
+        self.labels.push(Labels { target: target.to_owned(), levels });
+        self.checked()
+    }
+
     /// Numbers that a row of inputs becomes.
     pub fn n_features(&self) -> usize {
         self.inputs.iter().map(Input::n_features).sum()
@@ -124,8 +156,13 @@ impl Schema {
     /// [`Error::Schema`] if a name is empty or stands twice, or there is no input or no target.
     pub fn numeric(inputs: &[String], targets: &[String]) -> Result<Self> {
         let number = |name: &String| Input { name: name.clone(), kind: Kind::Number { mean: 0.0 }, has_missing: false };
-        Self { inputs: inputs.iter().map(number).collect(), targets: targets.to_vec(), headerless_columns: None }
-            .checked()
+        Self {
+            inputs: inputs.iter().map(number).collect(),
+            targets: targets.to_vec(),
+            headerless_columns: None,
+            labels: Vec::new(),
+        }
+        .checked()
     }
 
     fn checked(self) -> Result<Self> {
@@ -141,6 +178,13 @@ impl Schema {
         }
         if self.headerless_columns.is_some_and(|n| n < seen.len()) {
             return error(format!("{} columns in a table of fewer", seen.len()));
+        }
+        let mut labelled = HashSet::new();
+        for labels in &self.labels {
+            if !self.targets.contains(&labels.target) || !labelled.insert(&labels.target) {
+                return error(format!("the labels of {:?} stand twice, or it is no target", labels.target));
+            }
+            labels.check()?;
         }
         for Input { name, kind, .. } in &self.inputs {
             match kind {
@@ -169,12 +213,14 @@ struct Stored {
     inputs: Vec<Input>,
     targets: Vec<String>,
     headerless_columns: Option<usize>,
+    #[serde(default)]
+    labels: Vec<Labels>,
 }
 
 impl TryFrom<Stored> for Schema {
     type Error = Error;
 
-    fn try_from(Stored { inputs, targets, headerless_columns }: Stored) -> Result<Self> {
-        Self { inputs, targets, headerless_columns }.checked()
+    fn try_from(Stored { inputs, targets, headerless_columns, labels }: Stored) -> Result<Self> {
+        Self { inputs, targets, headerless_columns, labels }.checked()
     }
 }

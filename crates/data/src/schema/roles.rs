@@ -5,6 +5,8 @@
 pub struct Roles {
     /// Columns to predict.
     pub targets: Vec<String>,
+    /// Targets whose values are labels, even if most of them are numbers.
+    pub labels: Vec<String>,
     /// Columns to predict from; `None` for all others.
     pub inputs: Option<Vec<String>>,
     /// Columns to leave alone.
@@ -19,6 +21,6 @@ impl Roles {
     /// Predicts `targets` from all other columns; categories have at most 50 levels.
     pub fn predict<S: Into<String>>(targets: impl IntoIterator<Item = S>) -> Self {
         let targets = targets.into_iter().map(Into::into).collect();
-        Self { targets, inputs: None, exclude: Vec::new(), categories: Vec::new(), max_levels: 50 }
+        Self { targets, labels: Vec::new(), inputs: None, exclude: Vec::new(), categories: Vec::new(), max_levels: 50 }
     }
 }

@@ -1,4 +1,4 @@
-//! What a column of training data holds, counted row by row until its kind is decided.
+//! What an input column of training data holds, counted row by row until its kind is decided.
 
 use super::{Kind, Roles};
 use crate::cell::{Cell, mistaken_number};
@@ -14,39 +14,6 @@ const LEVEL_BYTES: usize = 200;
 const PROBATION: u64 = 4096;
 /// From so many rows on, a text that is different in each is an identifier.
 const IDENTIFIER_ROWS: u64 = 10;
-
-/// What is known of a target: its range.
-pub(super) struct TargetTally {
-    pub low: f64,
-    pub high: f64,
-}
-
-impl TargetTally {
-    pub fn new() -> Self {
-        Self { low: f64::INFINITY, high: f64::NEG_INFINITY }
-    }
-
-    /// Whether the row has the target, which is column `col` and called `name`.
-    pub fn count(&mut self, chunk: &Chunk, row: usize, col: usize, name: &str, path: &Path) -> Result<bool> {
-        match chunk.cell(row, col) {
-            Cell::Missing => Ok(false),
-            Cell::Number(value) if value.is_finite() => {
-                self.low = self.low.min(value);
-                self.high = self.high.max(value);
-                Ok(true)
-            }
-            _ => {
-                let (path, place, column, text) =
-                    (path.to_owned(), chunk.place(row), name.to_owned(), chunk.text(row, col));
-                let (hint, text, is_first) = (mistaken_number(&text), excerpt(&text), self.low > self.high);
-                Err(match hint {
-                    "" if is_first => Error::TextTarget { path, place, column, text },
-                    hint => Error::NotANumber { path, place, column, text, hint },
-                })
-            }
-        }
-    }
-}
 
 /// What is known of an input.
 #[derive(Default)]
