@@ -166,7 +166,7 @@ fn compare(args: &Demo, set: &Set, hidden: Vec<usize>, folder: &Path) -> Result<
     let saved = trained.map_err(in_words)?.saved;
     let loaded = Loaded { model: saved.model()?, saved };
     let (x, y) = &set.test;
-    let batch = Batch { inputs: x.clone(), targets: y.clone(), rows: Vec::new() };
+    let batch = Batch { inputs: x.clone(), targets: y.clone(), ..Batch::default() };
     let mut sample = Sample::new();
     sample.add(&batch);
     let (scores, baselines) = Tallies::of(&loaded, &batch)?.scores()?;

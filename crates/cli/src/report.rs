@@ -182,7 +182,7 @@ mod tests {
         let n = 3 * MOST_ROWS;
         for start in (0..n).step_by(1000) {
             let inputs = Mat::from_fn(1000, 1, |i, _| (start + i) as f64);
-            sample.add(&Batch { targets: inputs.clone(), inputs, rows: Vec::new() });
+            sample.add(&Batch { targets: inputs.clone(), inputs, ..Batch::default() });
         }
         assert_eq!((sample.seen, sample.x.rows()), (n, MOST_ROWS));
         assert_eq!(sample.x, sample.y);

@@ -197,13 +197,69 @@ pub enum Error {
         /// Columns of the file.
         found: usize,
     },
-    /// A column is asked for both as a target and as an input, or as an input to use and to exclude.
+    /// A column is asked for in two roles that exclude each other, such as target and input.
     #[error("column {name:?} is asked for in two roles: {roles}")]
     TwoRoles {
         /// The column.
         name: String,
         /// The two.
-        roles: &'static str,
+        roles: String,
+    },
+    /// Several targets are named together with what only one can have.
+    #[error("{what} needs a single target; predict the targets one by one")]
+    SeveralTargets {
+        /// "a bound" or "a mark of censoring".
+        what: &'static str,
+    },
+    /// A cell does not hold what the role of its column needs.
+    #[error("{}, {place}, column {column:?}: {text:?} is not {role}; {hint}", path.display())]
+    RoleCell {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        place: Place,
+        /// Name of the column.
+        column: String,
+        /// The cell, shortened if long.
+        text: String,
+        /// What it should be: "a weight".
+        role: &'static str,
+        /// What such cells hold.
+        hint: &'static str,
+    },
+    /// A lower bound is above the upper one.
+    #[error(
+        "{}, {place}: the lower bound {lower} (column {lower_column:?}) is above the upper bound {upper} (column \
+         {upper_column:?})",
+        path.display()
+    )]
+    BoundsOrder {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        place: Place,
+        /// Column of the lower bound.
+        lower_column: String,
+        /// The lower bound.
+        lower: f64,
+        /// Column of the upper bound.
+        upper_column: String,
+        /// The upper bound.
+        upper: f64,
+    },
+    /// All dates of a column can be read in two ways.
+    #[error(
+        "{}, column {column:?}: dates such as {text:?} may begin with the day or with the month; write them as \
+         2024-01-15",
+        path.display()
+    )]
+    AmbiguousDates {
+        /// The file.
+        path: PathBuf,
+        /// Name of the column.
+        column: String,
+        /// One of them.
+        text: String,
     },
     /// No target was named.
     #[error("no target is named; name the column to predict")]

@@ -23,11 +23,13 @@
 //! # Ok::<(), deepgp_data::Error>(())
 //! ```
 
+mod calendar;
 mod cell;
 mod chunk;
 #[cfg(feature = "columnar")]
 mod column;
 mod error;
+mod moment;
 mod notice;
 mod read;
 mod schema;
@@ -40,10 +42,12 @@ mod temporal;
 pub use cell::{Cell, Decimal, MISSING};
 pub use chunk::Chunk;
 pub use error::{Error, Place, Result};
+pub use moment::DateOrder;
 pub use notice::Notice;
 pub use read::{Header, MAX_COLUMNS, MAX_ROW_BYTES, ReadOptions, Reader};
 pub use schema::{
-    Batch, Encoder, Input, Kind, Learnt, MAX_FEATURES, Roles, Schema, TargetLevel, TargetSummary, Targets,
+    Batch, Censored, Encoder, Input, Kind, Learnt, MAX_FEATURES, RoleColumns, Roles, RowColumns, Schema, TargetLevel,
+    TargetSummary, Targets,
 };
 pub use source::Source;
 pub use splits::{read_splits, train_test};

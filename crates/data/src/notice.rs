@@ -25,6 +25,18 @@ pub enum Notice {
         /// How many.
         count: u64,
     },
+    /// Rows were left out because their weight is 0.
+    RowsWithoutWeight {
+        /// How many.
+        count: u64,
+    },
+    /// The table lacks a column that belongs to its rows.
+    TakenAs {
+        /// The column.
+        column: String,
+        /// What stands for it in every row.
+        value: f64,
+    },
     /// A column was left out: it has a single value.
     Constant {
         /// The column.
@@ -118,6 +130,10 @@ impl Display for Notice {
             Self::Unnamed { column } => write!(f, "a column without a name is called {column:?}, by its position"),
             Self::Times { column, kind } => write!(f, "column {column:?} holds {kind}"),
             Self::RowsWithoutTarget { count } => write!(f, "{} left out: the target is missing", rows(*count)),
+            Self::RowsWithoutWeight { count } => write!(f, "{} left out: their weight is 0", rows(*count)),
+            Self::TakenAs { column, value } => {
+                write!(f, "there is no column {column:?}: taken as {value} in every row")
+            }
             Self::Constant { column, value } => write!(f, "column {column:?} left out: it is always {value:?}"),
             Self::AllMissing { column } => write!(f, "column {column:?} left out: it has no values"),
             Self::TooManyLevels { column, limit, example } => {

@@ -2,7 +2,8 @@
 
 use super::labels::LevelFinder;
 use super::learn::no_column;
-use super::{Kind, Schema};
+use super::row_reader::{Bounds, Finder, RowReader};
+use super::{Kind, RowColumns, Schema};
 use crate::cell::{Cell, mistaken_number};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result, excerpt};
@@ -34,6 +35,8 @@ pub struct Batch {
     pub targets: Mat,
     /// Which rows of the table were kept, from 0.
     pub rows: Vec<u64>,
+    /// What else belongs to the rows kept: weights, exposures, and so on.
+    pub columns: RowColumns,
 }
 
 impl Batch {
@@ -47,7 +50,12 @@ impl Batch {
             part.copy_rows(0, from, kept.clone());
             part
         };
-        Self { inputs: rows_of(&self.inputs), targets: rows_of(&self.targets), rows: self.rows[kept.clone()].to_vec() }
+        Self {
+            inputs: rows_of(&self.inputs),
+            targets: rows_of(&self.targets),
+            rows: self.rows[kept.clone()].to_vec(),
+            columns: self.columns.part(kept),
+        }
     }
 }
 
@@ -57,7 +65,10 @@ pub struct Encoder<'s> {
     path: PathBuf,
     /// Position in the table of each input and each target.
     inputs: Vec<usize>,
-    targets: Vec<usize>,
+    /// None for a target that bounds tell alone.
+    targets: Vec<Option<usize>>,
+    /// What belongs to rows, if anything does.
+    row_reader: Option<RowReader>,
     /// For each target that is read, how its cells name a level, if they are labels.
     labels: Vec<Option<LevelFinder>>,
     /// Whether rows without a target are kept.
@@ -100,7 +111,12 @@ impl Schema {
 
     /// Whether the table that `reader` has opened has all targets, so that predictions can be scored.
     pub fn has_targets(&self, reader: &Reader) -> bool {
-        names_by_position(self, reader).is_ok_and(|names| self.targets.iter().all(|target| names.contains(target)))
+        let bounds = [&self.roles.lower, &self.roles.upper].into_iter().flatten();
+        names_by_position(self, reader).is_ok_and(|names| {
+            let is_there = |name: &String| names.contains(name);
+            bounds.chain(&self.roles.censored).all(is_there)
+                && (self.roles.has_bounds() || self.targets.iter().all(is_there))
+        })
     }
 }
 
@@ -109,36 +125,55 @@ impl<'s> Encoder<'s> {
     ///
     /// # Errors
     /// [`Error::NoColumn`] with the name that may be meant; [`Error::ColumnCount`] for a table without header.
+    ///
+    /// A table may lack columns of weights, groups and times. Bounds and marks of censoring are needed wherever targets
+    /// are read. A missing exposure is taken as 1, and a missing standard deviation of the noise as 0.
     pub fn new(schema: &'s Schema, reader: &mut Reader, targets: Targets) -> Result<Self> {
         let names = names_by_position(schema, reader)?;
         let by_name: HashMap<&String, usize> = names.iter().zip(0..).collect();
         // A column that has a role of its own is not the misspelt one.
-        let taken: HashSet<&String> = schema.targets.iter().chain(schema.inputs.iter().map(|i| &i.name)).collect();
+        let inputs = schema.inputs.iter().map(|input| &input.name);
+        let taken: HashSet<&String> = schema.targets.iter().chain(inputs).chain(schema.roles.names()).collect();
         let is_free = |name: &String| !taken.contains(name);
         let find = |name: &String| by_name.get(name).copied().ok_or_else(|| no_column(name, reader, is_free));
+        let reads_targets = targets != Targets::Ignored;
+        let keeps_all = targets == Targets::Optional;
+        let finder = Finder { may: &|name| by_name.get(name).copied(), must: &find, reads_targets };
+        let row_reader = (!schema.roles.is_empty())
+            .then(|| RowReader::new(&schema.roles, reader.label(), keeps_all, &finder))
+            .transpose()?;
+        let target = |name: &String| match by_name.get(name) {
+            None if schema.roles.has_bounds() => Ok(None),
+            _ => find(name).map(Some),
+        };
         let encoder = Self {
             schema,
             path: reader.label().to_owned(),
             inputs: schema.inputs.iter().map(|input| find(&input.name)).collect::<Result<_>>()?,
-            targets: match targets {
-                Targets::Required | Targets::Optional => schema.targets.iter().map(find).collect::<Result<_>>()?,
-                Targets::Ignored => Vec::new(),
+            targets: match reads_targets {
+                true => schema.targets.iter().map(target).collect::<Result<_>>()?,
+                false => Vec::new(),
             },
+            row_reader,
             labels: (0..schema.targets.len()).map(|i| schema.target_levels(i).map(LevelFinder::new)).collect(),
-            keeps_all: targets == Targets::Optional,
+            keeps_all,
             next_row: 0,
             n_without_target: 0,
             unseen_values: vec![UnseenValues::default(); schema.inputs.len()],
             unseen_labels: vec![UnseenValues::default(); schema.targets.len()],
         };
-        reader.select(&[encoder.inputs.as_slice(), &encoder.targets].concat());
+        let rows = encoder.row_reader.as_ref().map(RowReader::positions).unwrap_or_default();
+        let columns: Vec<usize> =
+            encoder.inputs.iter().chain(encoder.targets.iter().flatten()).copied().chain(rows).collect();
+        reader.select(&columns);
         Ok(encoder)
     }
 
     /// The next rows of the table as numbers.
     ///
     /// # Errors
-    /// [`Error::NotANumber`] or [`Error::NotABoolean`] with line and column.
+    /// [`Error::NotANumber`], [`Error::NotABoolean`], [`Error::RoleCell`] or [`Error::BoundsOrder`], with line and
+    /// column.
     ///
     /// # Panics
     /// If the chunk is of a table with fewer columns.
@@ -153,6 +188,13 @@ impl<'s> Encoder<'s> {
         let mut notices = Vec::new();
         if self.n_without_target > 0 {
             notices.push(Notice::RowsWithoutTarget { count: self.n_without_target });
+        }
+        if let Some(rows) = &self.row_reader {
+            if rows.n_without_weight > 0 {
+                notices.push(Notice::RowsWithoutWeight { count: rows.n_without_weight });
+            }
+            let taken = rows.taken_as(&self.schema.roles);
+            notices.extend(taken.map(|(column, value)| Notice::TakenAs { column: column.clone(), value }));
         }
         for (column, odd) in self.schema.targets.iter().zip(&self.unseen_labels).filter(|(_, odd)| odd.n_unknown > 0) {
             let (level, count, is_left_out) = (odd.first_unknown.clone(), odd.n_unknown, !self.keeps_all);
@@ -179,23 +221,36 @@ impl<'s> Encoder<'s> {
         for row in 0..chunk.rows() {
             let number = self.next_row;
             self.next_row += 1;
-            if self.push_targets(chunk, row, &mut parts.targets)? {
-                parts.rows.push(number);
-                for i in 0..self.inputs.len() {
-                    self.push_input(chunk, row, i, &mut parts.inputs)?;
-                }
+            let n_targets = parts.targets.len();
+            let bounds = self.row_reader.as_ref().map(|rows| rows.bounds(chunk, row)).transpose()?;
+            let by_bounds = bounds.and_then(Bounds::target);
+            if !self.push_targets(chunk, row, by_bounds, &mut parts.targets)? {
+                continue;
+            }
+            if let (Some(rows), Some(bounds)) = (&mut self.row_reader, bounds)
+                && !rows.push(chunk, row, bounds, &mut parts.columns)?
+            {
+                parts.targets.truncate(n_targets);
+                continue;
+            }
+            parts.rows.push(number);
+            for i in 0..self.inputs.len() {
+                self.push_input(chunk, row, i, &mut parts.inputs)?;
             }
         }
         Ok(())
     }
 
-    /// Appends the targets of a row unless one is missing or names no known level.
-    fn push_targets(&mut self, chunk: &Chunk, row: usize, out: &mut Vec<f64>) -> Result<bool> {
+    /// Appends the targets of a row unless one is missing, and not known `by_bounds`, or names no known level.
+    fn push_targets(&mut self, chunk: &Chunk, row: usize, by_bounds: Option<f64>, out: &mut Vec<f64>) -> Result<bool> {
         let before = out.len();
         for i in 0..self.targets.len() {
-            let col = self.targets[i];
-            let cell = chunk.cell(row, col);
+            let (cell, col) = match self.targets[i] {
+                Some(col) => (chunk.cell(row, col), col),
+                None => (Cell::Missing, 0),
+            };
             let value = match (&self.labels[i], cell) {
+                (_, Cell::Missing) if by_bounds.is_some() => by_bounds,
                 (_, Cell::Missing) => {
                     self.n_without_target += u64::from(!self.keeps_all);
                     None
@@ -274,11 +329,12 @@ impl<'s> Encoder<'s> {
     }
 
     fn batch(&self, parts: Parts) -> Result<Batch> {
-        let Parts { inputs, targets, rows } = parts;
+        let Parts { inputs, targets, rows, columns } = parts;
         Ok(Batch {
             inputs: Mat::from_vec(rows.len(), self.schema.n_features(), inputs)?,
             targets: Mat::from_vec(rows.len(), self.targets.len(), targets)?,
             rows,
+            columns,
         })
     }
 }
@@ -289,6 +345,7 @@ struct Parts {
     inputs: Vec<f64>,
     targets: Vec<f64>,
     rows: Vec<u64>,
+    columns: RowColumns,
 }
 
 impl UnseenValues {
@@ -306,14 +363,15 @@ fn names_by_position(schema: &Schema, reader: &Reader) -> Result<Vec<String>> {
     let (names, found) = (reader.names(), reader.names().len());
     match schema.headerless_columns {
         Some(expected) if !reader.has_header() => {
-            if found == expected {
-                Ok(names.to_vec())
-            } else if found + schema.targets.len() == expected {
-                let all = (0..expected).map(positional);
-                Ok(all.filter(|name| !schema.targets.contains(name)).collect())
-            } else {
-                Err(Error::ColumnCount { path: reader.label().to_owned(), expected, found })
-            }
+            // Prediction does without the targets, and without what only training and scoring read.
+            let optional: HashSet<&String> = schema.roles.of_training().collect();
+            let is_target = |name: &String| schema.targets.contains(name);
+            let is_optional = |name: &String| is_target(name) || optional.contains(name);
+            let all = || (0..expected).map(positional);
+            let without = |is_left_out: &dyn Fn(&String) -> bool| all().filter(|name| !is_left_out(name)).collect();
+            let candidates: [Vec<String>; 3] = [all().collect(), without(&is_target), without(&is_optional)];
+            let fitting = candidates.into_iter().find(|names| names.len() == found);
+            fitting.ok_or_else(|| Error::ColumnCount { path: reader.label().to_owned(), expected, found })
         }
         _ => Ok(names.to_vec()),
     }

@@ -1,8 +1,10 @@
 //! Learns from training data which columns are numbers and which are categories, in one pass.
 
+use super::row_reader::{Finder, RowReader};
 use super::tally::{Tally, Verdict};
 use super::target::{TargetSummary, TargetTally};
-use super::{Input, MAX_FEATURES, Roles, Schema};
+use super::time_column::TimeTally;
+use super::{Input, MAX_FEATURES, RoleColumns, Roles, RowColumns, Schema};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
@@ -39,13 +41,14 @@ impl Schema {
     ///
     /// # Errors
     /// [`Error::NoColumn`], [`Error::NotANumber`], [`Error::TextTarget`], [`Error::TooManyLevels`],
-    /// [`Error::NoInput`], [`Error::Empty`], [`Error::TwoRoles`], and those of [`Reader`].
+    /// [`Error::NoInput`], [`Error::Empty`], [`Error::TwoRoles`], [`Error::SeveralTargets`], [`Error::RoleCell`],
+    /// [`Error::BoundsOrder`], [`Error::AmbiguousDates`], and those of [`Reader`].
     pub fn learn(source: &Source, options: &ReadOptions, roles: &Roles) -> Result<Learnt> {
         let mut reader = Reader::open(source, options)?;
-        let mut lesson = Lesson::new(Columns::choose(&reader, roles)?, roles);
-        reader.select(&lesson.columns.all());
+        let mut lesson = Lesson::new(Columns::choose(&reader, roles)?, &reader, roles)?;
+        reader.select(&lesson.positions());
         while let Some(chunk) = reader.next_chunk()? {
-            lesson.count(&chunk);
+            lesson.count(&chunk)?;
         }
         lesson.conclude(&reader, roles)
     }
@@ -56,51 +59,93 @@ struct Lesson {
     columns: Columns,
     targets: Vec<TargetTally>,
     inputs: Vec<Tally>,
+    /// What belongs to rows, if anything does.
+    rows: Option<RowReader>,
+    time: Option<TimeTally>,
     n_rows: u64,
     n_without_target: u64,
+    /// What belongs to the last row; only its checks count.
+    scratch: RowColumns,
 }
 
 impl Lesson {
-    fn new(columns: Columns, roles: &Roles) -> Self {
+    fn new(columns: Columns, reader: &Reader, roles: &Roles) -> Result<Self> {
         let targets = columns.targets.iter().map(|_| TargetTally::new()).collect();
         let tally = |col| Tally::new(columns.categories.contains(col), roles.max_levels);
         let inputs = columns.inputs.iter().map(tally).collect();
-        Self { columns, targets, inputs, n_rows: 0, n_without_target: 0 }
+        let (may, must) = (|name: &String| position(name, reader), |name: &String| must_be(name, reader));
+        let finder = Finder { may: &may, must: &must, reads_targets: true };
+        let rows = (!columns.roles.is_empty())
+            .then(|| RowReader::new(&columns.roles, reader.label(), false, &finder).map(RowReader::for_learning))
+            .transpose()?;
+        let time = columns.roles.time.as_ref().and_then(may).map(TimeTally::new);
+        let scratch = RowColumns::default();
+        Ok(Self { columns, targets, inputs, rows, time, n_rows: 0, n_without_target: 0, scratch })
     }
 
-    fn count(&mut self, chunk: &Chunk) {
+    /// Positions of the columns that are looked at.
+    fn positions(&self) -> Vec<usize> {
+        let rows = self.rows.as_ref().map(RowReader::positions).unwrap_or_default();
+        let time = self.time.as_ref().map(TimeTally::position);
+        let targets = self.columns.targets.iter().flatten();
+        self.columns.inputs.iter().chain(targets).copied().chain(rows).chain(time).collect()
+    }
+
+    fn count(&mut self, chunk: &Chunk) -> Result<()> {
         for row in 0..chunk.rows() {
+            let bounds = self.rows.as_ref().map(|rows| rows.bounds(chunk, row)).transpose()?;
+            let is_bounded = bounds.is_some_and(|bounds| bounds.target().is_some());
             let mut is_complete = true;
-            for (tally, &col) in self.targets.iter_mut().zip(&self.columns.targets) {
-                is_complete &= tally.count(chunk, row, col);
+            for (tally, col) in self.targets.iter_mut().zip(&self.columns.targets) {
+                is_complete &= col.is_some_and(|col| tally.count(chunk, row, col)) || is_bounded;
             }
-            if is_complete {
-                self.n_rows += 1;
-                self.inputs.iter_mut().zip(&self.columns.inputs).for_each(|(tally, &col)| tally.count(chunk, row, col));
-            } else {
+            if !is_complete {
                 self.n_without_target += 1;
+                continue;
             }
+            if let (Some(rows), Some(bounds)) = (&mut self.rows, bounds) {
+                self.scratch.clear();
+                if !rows.push(chunk, row, bounds, &mut self.scratch)? {
+                    continue;
+                }
+            }
+            if let Some(time) = &mut self.time {
+                time.count(chunk, row);
+            }
+            self.n_rows += 1;
+            self.inputs.iter_mut().zip(&self.columns.inputs).for_each(|(tally, &col)| tally.count(chunk, row, col));
         }
+        Ok(())
     }
 
-    fn conclude(self, reader: &Reader, roles: &Roles) -> Result<Learnt> {
+    fn conclude(mut self, reader: &Reader, roles: &Roles) -> Result<Learnt> {
         let (path, name) = (reader.label().to_owned(), |col: usize| reader.names()[col].clone());
         let mut summaries = Vec::new();
-        for (tally, &col) in self.targets.into_iter().zip(&self.columns.targets) {
-            let has_slips = tally.has_slips() && !self.columns.labels.contains(&col);
-            let summary = tally.summary(name(col), &path);
+        for (tally, target) in self.targets.into_iter().zip(&roles.targets) {
+            let has_slips = tally.has_slips() && !roles.labels.contains(target);
+            let summary = tally.summary(target.clone(), &path);
             if has_slips {
                 summary.require_numbers()?;
             }
             summaries.push(summary);
         }
         if self.n_rows == 0 {
-            let what = if self.n_without_target > 0 { "rows with a target" } else { "rows below the header" };
+            let what = match (self.n_without_target, self.rows.as_ref().map_or(0, |rows| rows.n_without_weight)) {
+                (0, 0) => "rows below the header",
+                (_, 0) => "rows with a target",
+                _ => "rows with a target and a positive weight",
+            };
             return Err(Error::Empty { path, what });
+        }
+        if let (Some(time), Some(column)) = (self.time, &self.columns.roles.time) {
+            self.columns.roles.time_order = time.order(column, &path)?;
         }
         let mut notices = reader.notices().to_vec();
         if self.n_without_target > 0 {
             notices.push(Notice::RowsWithoutTarget { count: self.n_without_target });
+        }
+        if let Some(rows) = self.rows.filter(|rows| rows.n_without_weight > 0) {
+            notices.push(Notice::RowsWithoutWeight { count: rows.n_without_weight });
         }
         for target in &summaries {
             if target.is_numeric() && target.low == target.high {
@@ -129,49 +174,59 @@ impl Lesson {
         if inputs.iter().map(Input::n_features).sum::<usize>() > MAX_FEATURES {
             return Err(Error::TooWide { path, limit: MAX_FEATURES });
         }
-        let targets = self.columns.targets.iter().map(|&col| name(col)).collect();
+        let (targets, labels, roles) = (roles.targets.clone(), Vec::new(), self.columns.roles);
         let headerless_columns = (!reader.has_header()).then(|| reader.names().len());
-        let schema = Schema { inputs, targets, headerless_columns, labels: Vec::new() }.checked()?;
+        let schema = Schema { inputs, targets, headerless_columns, labels, roles }.checked()?;
         Ok(Learnt { schema, n_rows: self.n_rows, targets: summaries, notices })
     }
 }
 
-/// Positions of the columns in their roles.
+/// The columns in their roles.
 struct Columns {
-    targets: Vec<usize>,
+    /// Positions of the targets; None for one that bounds tell alone.
+    targets: Vec<Option<usize>>,
     inputs: Vec<usize>,
     categories: HashSet<usize>,
-    labels: HashSet<usize>,
+    roles: RoleColumns,
 }
 
 impl Columns {
     fn choose(reader: &Reader, roles: &Roles) -> Result<Self> {
-        let targets = positions(&roles.targets, reader)?;
+        let own = RoleColumns::choose(roles)?;
+        let targets = match roles.targets.as_slice() {
+            [target] if own.has_bounds() && position(target, reader).is_none() && reader.has_header() => vec![None],
+            targets => positions(targets, reader)?.into_iter().map(Some).collect(),
+        };
         let excluded: HashSet<usize> = positions(&roles.exclude, reader)?.into_iter().collect();
         let categories: HashSet<usize> = positions(&roles.categories, reader)?.into_iter().collect();
-        let labels: HashSet<usize> = positions(&roles.labels, reader)?.into_iter().collect();
-        let is_target: HashSet<usize> = targets.iter().copied().collect();
+        let is_target: HashSet<usize> = targets.iter().copied().flatten().collect();
         if targets.is_empty() {
             return Err(Error::NoTarget);
         }
+        positions(&own.keep, reader)?;
+        let owned: HashSet<usize> = own.names().map(|name| must_be(name, reader)).collect::<Result<_>>()?;
         let inputs = match &roles.inputs {
             Some(names) => positions(names, reader)?,
-            None => (0..reader.names().len()).filter(|c| !is_target.contains(c) && !excluded.contains(c)).collect(),
+            None => {
+                let is_free = |c: &usize| !is_target.contains(c) && !excluded.contains(c) && !owned.contains(c);
+                (0..reader.names().len()).filter(is_free).collect()
+            }
         };
-        let clash = |col: Option<&usize>, roles| match col {
-            Some(&col) => Err(Error::TwoRoles { name: reader.names()[col].clone(), roles }),
+        let clash = |col: Option<usize>, roles: &str| match col {
+            Some(col) => Err(Error::TwoRoles { name: reader.names()[col].clone(), roles: roles.to_owned() }),
             None => Ok(()),
         };
-        clash(inputs.iter().find(|&c| is_target.contains(c)), "target and input")?;
-        clash(inputs.iter().find(|&c| excluded.contains(c)), "input and excluded")?;
-        clash(targets.iter().find(|&c| excluded.contains(c)), "target and excluded")?;
-        clash(labels.iter().find(|&c| !is_target.contains(c)), "label and not target")?;
-        clash(targets.iter().find(|&c| categories.contains(c)), "target and category")?;
-        Ok(Self { targets, inputs, categories, labels })
-    }
-
-    fn all(&self) -> Vec<usize> {
-        [self.inputs.as_slice(), &self.targets].concat()
+        let time = own.time.as_ref().and_then(|name| position(name, reader));
+        clash(inputs.iter().copied().find(|c| is_target.contains(c)), "target and input")?;
+        clash(inputs.iter().copied().find(|c| excluded.contains(c)), "input and excluded")?;
+        clash(inputs.iter().copied().find(|c| owned.contains(c) && Some(*c) != time), "input and a role of its own")?;
+        let targets_there = || targets.iter().copied().flatten();
+        clash(targets_there().find(|c| excluded.contains(c)), "target and excluded")?;
+        clash(targets_there().find(|c| categories.contains(c)), "target and category")?;
+        if let Some(name) = roles.labels.iter().find(|name| !roles.targets.contains(name)) {
+            return Err(Error::TwoRoles { name: name.clone(), roles: "labels and not target".to_owned() });
+        }
+        Ok(Self { targets, inputs, categories, roles: own })
     }
 }
 
@@ -183,6 +238,16 @@ fn positions(names: &[String], reader: &Reader) -> Result<Vec<usize>> {
         return Err(Error::RepeatedName { path: reader.label().to_owned(), name: name.clone() });
     }
     names.iter().map(|name| by_name.get(name).copied().ok_or_else(|| no_column(name, reader, |_| true))).collect()
+}
+
+/// Where a column stands in the table, if it is there.
+fn position(name: &String, reader: &Reader) -> Option<usize> {
+    reader.names().iter().position(|other| other == name)
+}
+
+/// Where a column stands in the table.
+fn must_be(name: &String, reader: &Reader) -> Result<usize> {
+    position(name, reader).ok_or_else(|| no_column(name, reader, |_| true))
 }
 
 /// The error for a column that is not there, with a guess among those that it may be.

@@ -3,13 +3,19 @@
 mod encode;
 mod labels;
 mod learn;
+mod role_columns;
 mod roles;
+mod row_columns;
+mod row_reader;
 mod tally;
 mod target;
+mod time_column;
 
 pub use encode::{Batch, Encoder, Targets};
 pub use learn::Learnt;
+pub use role_columns::RoleColumns;
 pub use roles::Roles;
+pub use row_columns::{Censored, RowColumns};
 pub use target::{TargetLevel, TargetSummary};
 
 use crate::error::{Error, Result};
@@ -42,6 +48,9 @@ pub struct Schema {
     /// Targets that are labels; all others are plain numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     labels: Vec<Labels>,
+    /// Columns that belong to rows.
+    #[serde(skip_serializing_if = "RoleColumns::is_empty")]
+    roles: RoleColumns,
 }
 
 /// A column that the model predicts from.
@@ -110,6 +119,11 @@ impl Schema {
         &self.targets
     }
 
+    /// Names of the columns that belong to rows beside inputs and targets: weight, exposure, and so on.
+    pub fn role_columns(&self) -> &RoleColumns {
+        &self.roles
+    }
+
     /// The levels of target `i`, if its values are labels: the encoder gives the number of the level, from 0. None for
     /// plain numbers.
     ///
@@ -161,6 +175,7 @@ impl Schema {
             targets: targets.to_vec(),
             headerless_columns: None,
             labels: Vec::new(),
+            roles: RoleColumns::default(),
         }
         .checked()
     }
@@ -178,6 +193,14 @@ impl Schema {
         }
         if self.headerless_columns.is_some_and(|n| n < seen.len()) {
             return error(format!("{} columns in a table of fewer", seen.len()));
+        }
+        let is_input = |name: &String| self.inputs.iter().any(|input| input.name == *name);
+        let is_time = |name: &String| self.roles.time.as_ref() == Some(name);
+        if let Some(name) = self.roles.names().find(|name| name.is_empty() || is_input(name) && !is_time(name)) {
+            return error(format!("the column name {name:?} is empty, or that of an input with another role"));
+        }
+        if self.roles.is_bounded() && self.targets.len() > 1 {
+            return error("several targets, and a bound or a mark of censoring".to_owned());
         }
         let mut labelled = HashSet::new();
         for labels in &self.labels {
@@ -215,12 +238,14 @@ struct Stored {
     headerless_columns: Option<usize>,
     #[serde(default)]
     labels: Vec<Labels>,
+    #[serde(default)]
+    roles: RoleColumns,
 }
 
 impl TryFrom<Stored> for Schema {
     type Error = Error;
 
-    fn try_from(Stored { inputs, targets, headerless_columns, labels }: Stored) -> Result<Self> {
-        Self { inputs, targets, headerless_columns, labels }.checked()
+    fn try_from(Stored { inputs, targets, headerless_columns, labels, roles }: Stored) -> Result<Self> {
+        Self { inputs, targets, headerless_columns, labels, roles }.checked()
     }
 }
