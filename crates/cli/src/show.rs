@@ -106,6 +106,7 @@ fn columns(schema: &Schema) -> String {
         (of(|kind| matches!(kind, Kind::Number { .. })), "number"),
         (of(|kind| matches!(kind, Kind::Boolean { .. })), "yes or no"),
         (of(|kind| matches!(kind, Kind::Category { .. })), "category"),
+        (of(|kind| matches!(kind, Kind::Time { .. })), "date or time"),
     ];
     let there: Vec<String> =
         kinds.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{} {name}", count(*n))).collect();

@@ -58,7 +58,6 @@ impl Date {
     }
 }
 
-#[allow(dead_code)]
 /// Day of the week so many days after 1970-01-01: 1 for Monday to 7 for Sunday.
 pub(crate) fn weekday(days: i64) -> u32 {
     (days + 3).rem_euclid(7) as u32 + 1

@@ -127,6 +127,20 @@ pub enum Error {
         /// What may be the cause.
         hint: &'static str,
     },
+    /// A cell is no date or time, or not of the kind that training had, in a column of dates or times.
+    #[error("{}, {place}, column {column:?}: {text:?} is not a date or time as the others{}", path.display(), AsHint(hint))]
+    NotATime {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        place: Place,
+        /// Name of the column.
+        column: String,
+        /// The cell, shortened if long.
+        text: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// A cell is neither true nor false in a column that was so in training.
     #[error("{}, {place}, column {column:?}: {text:?} is neither true nor false", path.display())]
     NotABoolean {

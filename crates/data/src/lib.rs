@@ -47,7 +47,7 @@ pub use notice::Notice;
 pub use read::{Header, MAX_COLUMNS, MAX_ROW_BYTES, ReadOptions, Reader};
 pub use schema::{
     Batch, Censored, Encoder, Input, Kind, Learnt, MAX_FEATURES, RoleColumns, Roles, RowColumns, Schema, TargetLevel,
-    TargetSummary, Targets,
+    TargetSummary, Targets, TimeFeature, TimePart,
 };
 pub use source::Source;
 pub use splits::{read_splits, train_test};

@@ -20,6 +20,20 @@ pub enum Notice {
         /// What it holds.
         kind: Temporal,
     },
+    /// A column holds dates or times, and has become features.
+    TimeFeatures {
+        /// The column.
+        column: String,
+        /// Names of the features.
+        features: Vec<String>,
+    },
+    /// A column holds dates that may begin with the day or with the month, and was not read as dates.
+    AmbiguousDates {
+        /// The column.
+        column: String,
+        /// One of them.
+        example: String,
+    },
     /// Rows were left out because a target is missing.
     RowsWithoutTarget {
         /// How many.
@@ -102,6 +116,13 @@ pub enum Notice {
         /// What stands for them: the mean of the training data; `None` for a category, which is then no level at all.
         value: Option<f64>,
     },
+    /// Missing dates or times in a column that had none in training were replaced by the means of its features.
+    ImputedTime {
+        /// The column.
+        column: String,
+        /// How many.
+        count: u64,
+    },
     /// Levels of a category that training did not have were taken as no level at all.
     UnknownLevel {
         /// The column.
@@ -129,6 +150,14 @@ impl Display for Notice {
         match self {
             Self::Unnamed { column } => write!(f, "a column without a name is called {column:?}, by its position"),
             Self::Times { column, kind } => write!(f, "column {column:?} holds {kind}"),
+            Self::TimeFeatures { column, features } => {
+                write!(f, "column {column:?} holds dates or times; its features are {}", features.join(", "))
+            }
+            Self::AmbiguousDates { column, example } => write!(
+                f,
+                "column {column:?} is taken as text: dates such as {example:?} may begin with the day or with the month; \
+                 2024-01-15 would be clear"
+            ),
             Self::RowsWithoutTarget { count } => write!(f, "{} left out: the target is missing", rows(*count)),
             Self::RowsWithoutWeight { count } => write!(f, "{} left out: their weight is 0", rows(*count)),
             Self::TakenAs { column, value } => {
@@ -169,6 +198,9 @@ impl Display for Notice {
                     "column {column:?} is missing in {}, but never was in training: taken as no level",
                     rows(*count)
                 )
+            }
+            Self::ImputedTime { column, count } => {
+                write!(f, "column {column:?} is missing in {}, but never was in training: means taken", rows(*count))
             }
             Self::UnknownLevel { column, level, count } => {
                 write!(f, "column {column:?} has levels unknown from training, such as {level:?}, in {}", rows(*count))

@@ -1,7 +1,7 @@
 //! Parquet and Arrow files of several writers: each holds the table of `table.csv`.
 #![cfg(feature = "columnar")]
 
-use deepgp_data::{Error, Learnt, Notice, ReadOptions, Reader, Result, Roles, Schema, Source, Targets, Temporal};
+use deepgp_data::{Error, Learnt, Notice, ReadOptions, Reader, Result, Roles, Schema, Source, Targets};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ fn every_format_gives_the_same_numbers() -> Result<()> {
 }
 
 #[test]
-fn lists_are_refused_unless_they_are_left_out_and_times_are_numbers() -> Result<()> {
+fn lists_are_refused_unless_they_are_left_out_and_times_become_features() -> Result<()> {
     let options = ReadOptions::default();
     for file in ["types.parquet", "types.arrow"] {
         let all = Schema::learn(&stored(file), &options, &Roles::predict(["y"]));
@@ -71,14 +71,16 @@ fn lists_are_refused_unless_they_are_left_out_and_times_are_numbers() -> Result<
         );
         let roles = Roles { exclude: vec!["list".into()], ..Roles::predict(["y"]) };
         let learnt = Schema::learn(&stored(file), &options, &roles)?;
-        let notice = Notice::Times { column: "when".into(), kind: Temporal::LocalTimestamp };
-        assert!(learnt.notices.contains(&notice), "{file}: {:?}", learnt.notices);
+        let is_time = |notice: &Notice| matches!(notice, Notice::Times { .. } | Notice::TimeFeatures { .. });
+        let times: Vec<&Notice> = learnt.notices.iter().filter(|notice| is_time(notice)).collect();
+        let features = ["when.day", "when.weekday", "when.days"].map(str::to_owned).to_vec();
+        assert_eq!(times, [&Notice::TimeFeatures { column: "when".into(), features }], "{file}");
         let (batch, notices) = learnt.schema.read(&stored(file), &options, Targets::Required)?;
-        assert!(notices.contains(&notice), "{file}: {notices:?}");
+        assert!(!notices.iter().any(is_time), "{file}: {notices:?}");
         assert_eq!(batch.targets.column(0), [1.0, 2.0, 4.0, 8.0], "{file}");
         let roles = Roles { exclude: vec!["when".into(), "list".into()], ..Roles::predict(["y"]) };
         let learnt = Schema::learn(&stored(file), &options, &roles)?;
-        assert!(!learnt.notices.contains(&notice), "{file}: {:?}", learnt.notices);
+        assert!(!learnt.notices.iter().any(is_time), "{file}: {:?}", learnt.notices);
         let (batch, _) = learnt.schema.read(&stored(file), &options, Targets::Required)?;
         assert_eq!(batch.inputs.column(0), [1.0, 2.0, 3.0, 4.0], "{file}");
     }

@@ -72,8 +72,21 @@ proptest! {
     }
 
     #[test]
-    fn any_text_of_table_characters(text in "[a-c0-9,;\t \"\n\r.\\-eéNA?|%]{0,120}", options in options()) {
+    fn any_text_of_table_characters(text in "[a-c0-9,;\t \"\n\r.\\-eéNA?|%:/T]{0,120}", options in options()) {
         read_all_ways(text.as_bytes(), options);
+    }
+
+    #[test]
+    fn any_dates_and_times(
+        cells in prop::collection::vec(
+            "(|20(19|24)-[01]?[0-9]-[0-3]?[0-9]|[0-3]?[0-9][/.-][01]?[0-9][/.-]2024)([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,3})?)?(Z|[+-][01][0-9]:?[03]0)?)?",
+            1..12,
+        ),
+        decimal in prop_oneof![Just(Decimal::Point), Just(Decimal::Comma)],
+    ) {
+        let rows = cells.iter().enumerate().map(|(i, cell)| format!("{cell};{i}\n"));
+        let text: String = std::iter::once("when;y\n".to_owned()).chain(rows).collect();
+        read_all_ways(text.as_bytes(), ReadOptions { decimal, ..ReadOptions::default() });
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub struct Reader {
     has_header: bool,
     name_notices: Vec<Notice>,
     wanted: Vec<bool>,
+    /// Columns of times that are not taken for numbers.
+    is_understood: Vec<bool>,
     notices: Vec<Notice>,
     body: Body,
 }
@@ -111,8 +113,9 @@ impl Reader {
             return Err(Error::TooLong { path, place, limit: MAX_COLUMNS, unit: "columns" });
         }
         let (names, name_notices) = names::check(names, source)?;
-        let (source, wanted) = (source.clone(), vec![true; names.len()]);
-        let mut reader = Self { source, names, has_header, name_notices, wanted, notices: Vec::new(), body };
+        let (source, wanted, is_understood) = (source.clone(), vec![true; names.len()], vec![false; names.len()]);
+        let notices = Vec::new();
+        let mut reader = Self { source, names, has_header, name_notices, wanted, is_understood, notices, body };
         reader.note_times();
         Ok(reader)
     }
@@ -134,9 +137,21 @@ impl Reader {
         self.note_times();
     }
 
+    /// Says nothing of the times in the columns at `positions`, which are more than numbers to whoever reads them.
+    pub(crate) fn withhold_times(&mut self, positions: &[usize]) {
+        positions.iter().for_each(|&i| self.is_understood[i] = true);
+        self.note_times();
+    }
+
+    /// The kind of time that a column holds, if its file says so.
+    pub(crate) fn temporal(&self, position: usize) -> Option<Temporal> {
+        self.body.temporal(position)
+    }
+
     fn note_times(&mut self) {
         self.notices = self.name_notices.clone();
-        let columns = self.names.iter().enumerate().filter(|(i, _)| self.wanted[*i]);
+        let is_noted = |i: usize| self.wanted[i] && !self.is_understood[i];
+        let columns = self.names.iter().enumerate().filter(|(i, _)| is_noted(*i));
         let times = columns
             .filter_map(|(i, column)| Some(Notice::Times { column: column.clone(), kind: self.body.temporal(i)? }));
         self.notices.extend(times);

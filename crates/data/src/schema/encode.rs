@@ -3,6 +3,7 @@
 use super::labels::LevelFinder;
 use super::learn::no_column;
 use super::row_reader::{Bounds, Finder, RowReader};
+use super::time_features::CellTime;
 use super::{Kind, RowColumns, Schema};
 use crate::cell::{Cell, mistaken_number};
 use crate::chunk::Chunk;
@@ -164,15 +165,19 @@ impl<'s> Encoder<'s> {
         };
         let rows = encoder.row_reader.as_ref().map(RowReader::positions).unwrap_or_default();
         let columns: Vec<usize> =
-            encoder.inputs.iter().chain(encoder.targets.iter().flatten()).copied().chain(rows).collect();
+            encoder.inputs.iter().chain(encoder.targets.iter().flatten()).chain(&rows).copied().collect();
         reader.select(&columns);
+        let inputs = encoder.inputs.iter().zip(&schema.inputs);
+        let times = inputs.filter(|(_, input)| matches!(input.kind, Kind::Time { .. })).map(|(col, _)| *col);
+        let others = rows.iter().copied().filter(|col| !encoder.inputs.contains(col));
+        reader.withhold_times(&times.chain(others).collect::<Vec<_>>());
         Ok(encoder)
     }
 
     /// The next rows of the table as numbers.
     ///
     /// # Errors
-    /// [`Error::NotANumber`], [`Error::NotABoolean`], [`Error::RoleCell`] or [`Error::BoundsOrder`], with line and
+    /// [`Error::NotANumber`], [`Error::NotABoolean`], [`Error::NotATime`], [`Error::RoleCell`] or [`Error::BoundsOrder`], with line and
     /// column.
     ///
     /// # Panics
@@ -202,10 +207,12 @@ impl<'s> Encoder<'s> {
         }
         for (input, odd) in self.schema.inputs.iter().zip(&self.unseen_values) {
             let column = input.name.clone();
-            if odd.n_missing > 0 {
+            if odd.n_missing > 0 && matches!(input.kind, Kind::Time { .. }) {
+                notices.push(Notice::ImputedTime { column: column.clone(), count: odd.n_missing });
+            } else if odd.n_missing > 0 {
                 let value = match input.kind {
                     Kind::Number { mean } | Kind::Boolean { mean } => Some(mean),
-                    Kind::Category { .. } => None,
+                    Kind::Category { .. } | Kind::Time { .. } => None,
                 };
                 notices.push(Notice::Imputed { column: column.clone(), count: odd.n_missing, value });
             }
@@ -298,6 +305,15 @@ impl<'s> Encoder<'s> {
                     return Err(Error::NotABoolean { path, place, column, text: excerpt(&chunk.text(row, col)) });
                 }
             }),
+            Kind::Time { features, .. } if is_missing => out.extend(features.iter().map(|feature| feature.mean)),
+            Kind::Time { order, origin, features } => {
+                let moment = CellTime::of(chunk, row, col, *order);
+                if !moment.is_some_and(|moment| moment.push(features, *origin, out)) {
+                    let (path, place, column) = (self.path.clone(), chunk.place(row), input.name.clone());
+                    let (text, hint) = (excerpt(&chunk.text(row, col)), "write dates as 2024-01-15, times as 10:30");
+                    return Err(Error::NotATime { path, place, column, text, hint });
+                }
+            }
             Kind::Category { levels } => {
                 let start = out.len();
                 out.resize(start + levels.len(), 0.0);

@@ -4,7 +4,7 @@ use super::row_reader::{Finder, RowReader};
 use super::tally::{Tally, Verdict};
 use super::target::{TargetSummary, TargetTally};
 use super::time_column::TimeTally;
-use super::{Input, MAX_FEATURES, RoleColumns, Roles, RowColumns, Schema};
+use super::{Input, Kind, MAX_FEATURES, RoleColumns, Roles, RowColumns, Schema};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
@@ -29,8 +29,8 @@ pub struct Learnt {
 impl Schema {
     /// Learns the schema of `source`, chunk by chunk. Rows without a target do not count.
     ///
-    /// A column is one of **numbers** if all its cells are, **true or false** if these are its words, and otherwise a
-    /// **category**. A column whose cells are mostly numbers, or slips in writing numbers, is an error at the first
+    /// A column is one of **numbers** if all its cells are, **true or false** if these are its words, of **dates or
+    /// times** if its file says so or all its texts are such, and otherwise a **category**. A column whose cells are mostly numbers, or slips in writing numbers, is an error at the first
     /// one that is none. Columns with a single value or none are left out, and so are texts with more than
     /// `roles.max_levels` levels or a different one in every row (if not asked for by name, which is an error). The
     /// notices say so.
@@ -40,7 +40,7 @@ impl Schema {
     /// first cell that is none, unless `roles.labels` names it.
     ///
     /// # Errors
-    /// [`Error::NoColumn`], [`Error::NotANumber`], [`Error::TextTarget`], [`Error::TooManyLevels`],
+    /// [`Error::NoColumn`], [`Error::NotANumber`], [`Error::NotATime`], [`Error::TextTarget`], [`Error::TooManyLevels`],
     /// [`Error::NoInput`], [`Error::Empty`], [`Error::TwoRoles`], [`Error::SeveralTargets`], [`Error::RoleCell`],
     /// [`Error::BoundsOrder`], [`Error::AmbiguousDates`], and those of [`Reader`].
     pub fn learn(source: &Source, options: &ReadOptions, roles: &Roles) -> Result<Learnt> {
@@ -71,7 +71,7 @@ struct Lesson {
 impl Lesson {
     fn new(columns: Columns, reader: &Reader, roles: &Roles) -> Result<Self> {
         let targets = columns.targets.iter().map(|_| TargetTally::new()).collect();
-        let tally = |col| Tally::new(columns.categories.contains(col), roles.max_levels);
+        let tally = |col: &usize| Tally::new(columns.categories.contains(col), roles.max_levels, reader.temporal(*col));
         let inputs = columns.inputs.iter().map(tally).collect();
         let (may, must) = (|name: &String| position(name, reader), |name: &String| must_be(name, reader));
         let finder = Finder { may: &may, must: &must, reads_targets: true };
@@ -155,12 +155,15 @@ impl Lesson {
         let (mut inputs, mut dropped) = (Vec::new(), Vec::new());
         for (tally, &col) in self.inputs.into_iter().zip(&self.columns.inputs) {
             let (name, count) = (name(col), tally.n_missing);
+            notices.extend(tally.remark(&name));
             match tally.verdict(&name, &path, roles, reader.has_header())? {
                 Verdict::Keep(kind) => {
                     if count > 0 {
                         notices.push(Notice::MissingInTraining { column: name.clone(), count });
                     }
-                    inputs.push(Input { name, kind, has_missing: count > 0 });
+                    let input = Input { name, kind, has_missing: count > 0 };
+                    notices.extend(input.time_notice());
+                    inputs.push(input);
                 }
                 Verdict::Drop(notice) => {
                     dropped.push(notice.to_string());
@@ -174,11 +177,17 @@ impl Lesson {
         if inputs.iter().map(Input::n_features).sum::<usize>() > MAX_FEATURES {
             return Err(Error::TooWide { path, limit: MAX_FEATURES });
         }
+        notices.retain(|notice| !matches!(notice, Notice::Times { column, .. } if !is_read_as_number(column, &inputs)));
         let (targets, labels, roles) = (roles.targets.clone(), Vec::new(), self.columns.roles);
         let headerless_columns = (!reader.has_header()).then(|| reader.names().len());
         let schema = Schema { inputs, targets, headerless_columns, labels, roles }.checked()?;
         Ok(Learnt { schema, n_rows: self.n_rows, targets: summaries, notices })
     }
+}
+
+/// Whether a typed column of times is one of numbers.
+fn is_read_as_number(column: &String, inputs: &[Input]) -> bool {
+    inputs.iter().any(|input| input.name == *column && !matches!(input.kind, Kind::Time { .. }))
 }
 
 /// The columns in their roles.

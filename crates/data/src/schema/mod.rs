@@ -10,6 +10,7 @@ mod row_reader;
 mod tally;
 mod target;
 mod time_column;
+mod time_features;
 
 pub use encode::{Batch, Encoder, Targets};
 pub use learn::Learnt;
@@ -17,8 +18,11 @@ pub use role_columns::RoleColumns;
 pub use roles::Roles;
 pub use row_columns::{Censored, RowColumns};
 pub use target::{TargetLevel, TargetSummary};
+pub use time_features::{TimeFeature, TimePart};
 
 use crate::error::{Error, Result};
+use crate::moment::DateOrder;
+use crate::notice::Notice;
 use labels::Labels;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -35,6 +39,7 @@ pub const MAX_FEATURES: usize = 100_000;
 /// | number | `age`, the number | the training mean, and `age=NA` is 1 where training had missing values |
 /// | true or false | `smoker`, 1 or 0 | as for numbers |
 /// | category | `colour=blue`, `colour=red`, …: 1 for the level, 0 for the others | all 0, and `colour=NA` is 1 where training had missing values |
+/// | date or time | `date.year`, `date.month`, `date.day`, `date.weekday`, `date.hour`, `date.days` (since the first), those that vary | as for numbers |
 ///
 /// A level that training did not have is 0 in all features of its column. Columns are found by name, in any order;
 /// others are ignored.
@@ -84,6 +89,15 @@ pub enum Kind {
         /// The texts, sorted.
         levels: Vec<String>,
     },
+    /// Dates, times, or times of day.
+    Time {
+        /// Which number of a date such as 05/01/2024 is the day, if training had such dates.
+        order: Option<DateOrder>,
+        /// The earliest day of the training data, in days since 1970-01-01.
+        origin: f64,
+        /// What they become; only what varied in training, and nothing if only missing values told rows apart.
+        features: Vec<TimeFeature>,
+    },
 }
 
 impl Input {
@@ -92,14 +106,24 @@ impl Input {
         let n_values = match &self.kind {
             Kind::Number { .. } | Kind::Boolean { .. } => 1,
             Kind::Category { levels } => levels.len(),
+            Kind::Time { features, .. } => features.len(),
         };
         n_values + usize::from(self.has_missing)
+    }
+
+    /// What to say of a column of dates or times.
+    fn time_notice(&self) -> Option<Notice> {
+        matches!(self.kind, Kind::Time { .. })
+            .then(|| Notice::TimeFeatures { column: self.name.clone(), features: self.feature_names() })
     }
 
     fn feature_names(&self) -> Vec<String> {
         let mut names = match &self.kind {
             Kind::Number { .. } | Kind::Boolean { .. } => vec![self.name.clone()],
             Kind::Category { levels } => levels.iter().map(|level| format!("{}={level}", self.name)).collect(),
+            Kind::Time { features, .. } => {
+                features.iter().map(|feature| format!("{}.{}", self.name, feature.part.name())).collect()
+            }
         };
         if self.has_missing {
             names.push(format!("{}=NA", self.name));
@@ -209,11 +233,18 @@ impl Schema {
             }
             labels.check()?;
         }
-        for Input { name, kind, .. } in &self.inputs {
+        for Input { name, kind, has_missing } in &self.inputs {
             match kind {
                 Kind::Number { mean } if !mean.is_finite() => return error(format!("the mean of {name:?} is {mean}")),
                 Kind::Boolean { mean } if !(0.0..=1.0).contains(mean) => {
                     return error(format!("the share of true in {name:?} is {mean}"));
+                }
+                Kind::Time { origin, features, .. } => {
+                    let is_ordered = features.is_sorted_by(|a, b| a.part < b.part);
+                    let is_finite = origin.is_finite() && features.iter().all(|feature| feature.mean.is_finite());
+                    if !is_ordered || !is_finite || features.is_empty() && !has_missing {
+                        return error(format!("the features of {name:?} are none, not in order, or not finite"));
+                    }
                 }
                 // Encoding searches them by halves.
                 Kind::Category { levels } if levels.is_empty() || !levels.is_sorted_by(|a, b| a < b) => {

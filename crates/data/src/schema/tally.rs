@@ -1,10 +1,12 @@
 //! What an input column of training data holds, counted row by row until its kind is decided.
 
+use super::time_features::{MomentTally, Moments};
 use super::{Kind, Roles};
 use crate::cell::{Cell, mistaken_number};
 use crate::chunk::Chunk;
 use crate::error::{Error, Place, Result, excerpt};
 use crate::notice::Notice;
+use crate::temporal::Temporal;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -16,10 +18,15 @@ const PROBATION: u64 = 4096;
 const IDENTIFIER_ROWS: u64 = 10;
 
 /// What is known of an input.
-#[derive(Default)]
 pub(super) struct Tally {
     /// Whether it is a category by declaration.
     is_declared: bool,
+    /// The kind of time that it holds, if its file says so and it is neither declared nor a duration.
+    temporal: Option<Temporal>,
+    /// Its dates and times.
+    moments: MomentTally,
+    /// The first text that is none.
+    first_no_moment: Option<(Place, String)>,
     pub n_missing: u64,
     n_numbers: u64,
     n_texts: u64,
@@ -40,6 +47,9 @@ pub(super) struct Tally {
     n_unentered: u64,
 }
 
+/// What to do about a slip.
+const SLIP: &str = "correct it, leave the cell empty if the value is missing, or declare the column a category";
+
 /// What becomes of an input.
 pub(super) enum Verdict {
     Keep(Kind),
@@ -47,8 +57,26 @@ pub(super) enum Verdict {
 }
 
 impl Tally {
-    pub fn new(is_declared: bool, max_levels: usize) -> Self {
-        Self { is_declared, max_levels, low: f64::INFINITY, high: f64::NEG_INFINITY, ..Self::default() }
+    pub fn new(is_declared: bool, max_levels: usize, temporal: Option<Temporal>) -> Self {
+        Self {
+            is_declared,
+            temporal: temporal.filter(|kind| *kind != Temporal::Duration && !is_declared),
+            moments: MomentTally::new(),
+            first_no_moment: None,
+            n_missing: 0,
+            n_numbers: 0,
+            n_texts: 0,
+            n_mistaken: 0,
+            n_true: 0,
+            mean: 0.0,
+            low: f64::INFINITY,
+            high: f64::NEG_INFINITY,
+            first_text: None,
+            levels: BTreeSet::new(),
+            max_levels,
+            has_too_many: false,
+            n_unentered: 0,
+        }
     }
 
     pub fn count(&mut self, chunk: &Chunk, row: usize, col: usize) {
@@ -56,6 +84,9 @@ impl Tally {
             Cell::Missing => return self.n_missing += 1,
             Cell::Number(value) if value.is_finite() => {
                 self.n_numbers += 1;
+                if let Some(kind) = self.temporal {
+                    return self.moments.count_typed(kind, value);
+                }
                 let n = self.n_numbers as f64;
                 // The difference of two large numbers may overflow, that of their shares not.
                 self.mean += value / n - self.mean / n;
@@ -73,6 +104,10 @@ impl Tally {
                 self.n_texts += 1;
                 let is_mistaken = !matches!(cell, Cell::Text(text) if mistaken_number(text).is_empty());
                 self.n_mistaken += u64::from(is_mistaken);
+                let is_moment = matches!(cell, Cell::Text(text) if self.moments.count_text(text));
+                if !is_moment && self.first_no_moment.is_none() {
+                    self.first_no_moment = Some((chunk.place(row), excerpt(&chunk.text(row, col))));
+                }
                 self.n_true += u64::from(matches!(cell, Cell::Text(text) if text.eq_ignore_ascii_case("true")));
             }
         }
@@ -88,6 +123,12 @@ impl Tally {
         }
     }
 
+    /// What is to be said of the column whatever becomes of it.
+    pub fn remark(&self, name: &str) -> Option<Notice> {
+        let example = self.moments.ambiguous(self.n_numbers + self.n_texts).filter(|_| !self.is_declared)?;
+        Some(Notice::AmbiguousDates { column: name.to_owned(), example: example.to_owned() })
+    }
+
     /// What the column is, once all rows are counted.
     pub fn verdict(self, name: &str, path: &Path, roles: &Roles, has_header: bool) -> Result<Verdict> {
         let (column, path) = (name.to_owned(), path.to_owned());
@@ -95,15 +136,28 @@ impl Tally {
         if n_cells == 0 {
             return Ok(Verdict::Drop(Notice::AllMissing { column }));
         }
+        if !self.is_declared {
+            match (self.moments.moments(n_cells), self.first_no_moment) {
+                (Some(Moments { features, .. }), _) if features.is_empty() && self.n_missing == 0 => {
+                    let value = self.levels.first().map_or_else(|| "the same time".to_owned(), |level| excerpt(level));
+                    return Ok(Verdict::Drop(Notice::Constant { column, value }));
+                }
+                (Some(Moments { order, origin, features }), _) => {
+                    return Ok(Verdict::Keep(Kind::Time { order, origin, features }));
+                }
+                (None, Some((place, text))) if self.moments.are_mostly_dates(n_cells) => {
+                    return Err(Error::NotATime { path, place, column, text, hint: SLIP });
+                }
+                _ => {}
+            }
+        }
         let means_numbers = 2 * (self.n_numbers + self.n_mistaken) > n_cells || self.n_unentered > 0;
         if means_numbers && !self.is_declared {
             return match self.first_text {
                 Some((place, text, is_first)) => {
                     let hint = match mistaken_number(&text) {
                         "" if is_first && !has_header => "if the first row is a header, say so",
-                        "" => {
-                            "correct it, leave the cell empty if the value is missing, or declare the column a category"
-                        }
+                        "" => SLIP,
                         hint => hint,
                     };
                     Err(Error::NotANumber { path, place, column, text, hint })
