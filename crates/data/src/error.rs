@@ -128,7 +128,11 @@ pub enum Error {
         hint: &'static str,
     },
     /// A cell is no date or time, or not of the kind that training had, in a column of dates or times.
-    #[error("{}, {place}, column {column:?}: {text:?} is not a date or time as the others{}", path.display(), AsHint(hint))]
+    #[error(
+        "{}, {place}, column {column:?}: {text:?} is not a date or time as the others{}",
+        path.display(),
+        AsHint(hint)
+    )]
     NotATime {
         /// The file.
         path: PathBuf,

@@ -79,6 +79,11 @@ pub enum Notice {
         /// One of its values.
         example: String,
     },
+    /// A column was left out: it is the number of the row, or an index that was written along.
+    RowNumber {
+        /// The column.
+        column: String,
+    },
     /// A target has a single value.
     ConstantTarget {
         /// The target.
@@ -155,8 +160,8 @@ impl Display for Notice {
             }
             Self::AmbiguousDates { column, example } => write!(
                 f,
-                "column {column:?} is taken as text: dates such as {example:?} may begin with the day or with the month; \
-                 2024-01-15 would be clear"
+                "column {column:?} is taken as text: dates such as {example:?} may begin with the day or with the \
+                 month; 2024-01-15 would be clear"
             ),
             Self::RowsWithoutTarget { count } => write!(f, "{} left out: the target is missing", rows(*count)),
             Self::RowsWithoutWeight { count } => write!(f, "{} left out: their weight is 0", rows(*count)),
@@ -170,6 +175,9 @@ impl Display for Notice {
             }
             Self::Identifier { column, example } => {
                 write!(f, "column {column:?} left out: its text is different in every row, such as {example:?}")
+            }
+            Self::RowNumber { column } => {
+                write!(f, "column {column:?} left out: it numbers the rows; name it among the features to use it")
             }
             Self::ConstantTarget { column, value } => write!(f, "the target {column:?} is always {value}"),
             Self::RepeatedInputs { count, rows } => {

@@ -147,6 +147,50 @@ fn columns_of_no_use_are_left_out_with_a_notice() -> Result<()> {
 }
 
 #[test]
+fn numbers_of_rows_are_left_out() -> Result<()> {
+    // The first column has this name and begins with this number; rows without a target count as well.
+    let table = |name: &str, first: u64, rows: u64| -> String {
+        let row =
+            |i: u64| format!("{},{},{}\n", first + i, i * i % 7, if i == 3 { String::new() } else { i.to_string() });
+        std::iter::once(format!("{name},x,y\n")).chain((0..rows).map(row)).collect()
+    };
+    let names = |text: &str, roles: &Roles| Ok::<_, Error>(learn_with(text, roles)?.schema.feature_names());
+    let roles = Roles::predict(["y"]);
+    for (name, first, rows, is_left_out) in [
+        ("id", 0, 21, true),
+        ("id", 1, 20_000, true),
+        ("id", 2, 25, false),
+        ("id", 1, 20, false),
+        ("", 7, 12, true),
+        ("Unnamed: 0", 7, 12, true),
+        ("Unnamed: 0", 1, 9, false),
+        ("Unnamed", 7, 12, false),
+    ] {
+        let text = table(name, first, rows);
+        let learnt = learn(&text)?;
+        let column = if name.is_empty() { "c1" } else { name };
+        let notice = Notice::RowNumber { column: column.into() };
+        assert_eq!(learnt.notices.contains(&notice), is_left_out, "{name} {first} {rows}: {:?}", learnt.notices);
+        assert_eq!(learnt.schema.feature_names().len(), if is_left_out { 1 } else { 2 }, "{name} {first} {rows}");
+        let asked = Roles { inputs: Some(vec![column.into(), "x".into()]), ..roles.clone() };
+        assert_eq!(names(&text, &asked)?, [column, "x"]);
+    }
+    // Out of order, a step, or a gap.
+    let text = table("id", 1, 30);
+    for (from, to) in [("\n5,", "\n6,"), ("\n5,", "\n,"), ("\n5,", "\n5.5,")] {
+        assert_eq!(names(&text.replace(from, to), &roles)?[0], "id", "{to}");
+    }
+    // Different numbers without a name that are measurements, or not all different.
+    assert_eq!(names(&table("", 7, 12).replace("\n9,", "\n9.5,"), &roles)?.len(), 2);
+    assert_eq!(names(&table("", 7, 12).replace("\n9,", "\n8,"), &roles)?.len(), 2);
+    // There is nothing else to predict from.
+    let alone: String =
+        std::iter::once("t,y\n".to_owned()).chain((0..30).map(|i| format!("{i},{}\n", i % 7))).collect();
+    assert_eq!(names(&alone, &roles)?, ["t"]);
+    Ok(())
+}
+
+#[test]
 fn faults_in_training_data_are_explained() {
     assert_eq!(
         fault("x,y\n1,1\n2,2\nabc,3\n"),

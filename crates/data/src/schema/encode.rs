@@ -177,8 +177,8 @@ impl<'s> Encoder<'s> {
     /// The next rows of the table as numbers.
     ///
     /// # Errors
-    /// [`Error::NotANumber`], [`Error::NotABoolean`], [`Error::NotATime`], [`Error::RoleCell`] or [`Error::BoundsOrder`], with line and
-    /// column.
+    /// [`Error::NotANumber`], [`Error::NotABoolean`], [`Error::NotATime`], [`Error::RoleCell`] or
+    /// [`Error::BoundsOrder`], with line and column.
     ///
     /// # Panics
     /// If the chunk is of a table with fewer columns.

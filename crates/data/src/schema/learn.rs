@@ -1,7 +1,7 @@
 //! Learns from training data which columns are numbers and which are categories, in one pass.
 
 use super::row_reader::{Finder, RowReader};
-use super::tally::{Tally, Verdict};
+use super::tally::{Standing, Tally, Verdict};
 use super::target::{TargetSummary, TargetTally};
 use super::time_column::TimeTally;
 use super::{Input, Kind, MAX_FEATURES, RoleColumns, Roles, RowColumns, Schema};
@@ -30,19 +30,25 @@ impl Schema {
     /// Learns the schema of `source`, chunk by chunk. Rows without a target do not count.
     ///
     /// A column is one of **numbers** if all its cells are, **true or false** if these are its words, of **dates or
-    /// times** if its file says so or all its texts are such, and otherwise a **category**. A column whose cells are mostly numbers, or slips in writing numbers, is an error at the first
-    /// one that is none. Columns with a single value or none are left out, and so are texts with more than
-    /// `roles.max_levels` levels or a different one in every row (if not asked for by name, which is an error). The
-    /// notices say so.
+    /// times** if its file says so or all its texts are such, and otherwise a **category**. A column whose cells are
+    /// mostly numbers, slips in writing numbers, or nearly all dates is an error at the first one that is none. The
+    /// notices say which columns are left out:
+    ///
+    /// - those with a single value or none;
+    /// - texts with more than `roles.max_levels` levels or a different one in every row, and it is an error if such a
+    ///   column is asked for by name;
+    /// - row numbers, unless asked for by name or nothing else is left: 20 or more whole numbers that count the rows of
+    ///   the table from 0 or 1, or 10 or more different whole numbers in a first column without a name, or one that is
+    ///   called "Unnamed: 0".
     ///
     /// Targets are plain numbers in the schema. What they hold is in [`Learnt::targets`]; where that is text, or is to
     /// be predicted as a class, [`Schema::with_labels`] comes next. A target that is mostly numbers is an error at the
     /// first cell that is none, unless `roles.labels` names it.
     ///
     /// # Errors
-    /// [`Error::NoColumn`], [`Error::NotANumber`], [`Error::NotATime`], [`Error::TextTarget`], [`Error::TooManyLevels`],
-    /// [`Error::NoInput`], [`Error::Empty`], [`Error::TwoRoles`], [`Error::SeveralTargets`], [`Error::RoleCell`],
-    /// [`Error::BoundsOrder`], [`Error::AmbiguousDates`], and those of [`Reader`].
+    /// [`Error::NoColumn`], [`Error::NotANumber`], [`Error::NotATime`], [`Error::TextTarget`],
+    /// [`Error::TooManyLevels`], [`Error::NoInput`], [`Error::Empty`], [`Error::TwoRoles`], [`Error::SeveralTargets`],
+    /// [`Error::RoleCell`], [`Error::BoundsOrder`], [`Error::AmbiguousDates`], and those of [`Reader`].
     pub fn learn(source: &Source, options: &ReadOptions, roles: &Roles) -> Result<Learnt> {
         let mut reader = Reader::open(source, options)?;
         let mut lesson = Lesson::new(Columns::choose(&reader, roles)?, &reader, roles)?;
@@ -62,6 +68,9 @@ struct Lesson {
     /// What belongs to rows, if anything does.
     rows: Option<RowReader>,
     time: Option<TimeTally>,
+    /// Rows of the table.
+    next_row: u64,
+    /// Those to train on.
     n_rows: u64,
     n_without_target: u64,
     /// What belongs to the last row; only its checks count.
@@ -71,7 +80,10 @@ struct Lesson {
 impl Lesson {
     fn new(columns: Columns, reader: &Reader, roles: &Roles) -> Result<Self> {
         let targets = columns.targets.iter().map(|_| TargetTally::new()).collect();
-        let tally = |col: &usize| Tally::new(columns.categories.contains(col), roles.max_levels, reader.temporal(*col));
+        let tally = |&col: &usize| {
+            let (is_declared, is_unnamed) = (columns.categories.contains(&col), is_unnamed(col, reader));
+            Tally::new(Standing { is_declared, is_unnamed, temporal: reader.temporal(col) }, roles.max_levels)
+        };
         let inputs = columns.inputs.iter().map(tally).collect();
         let (may, must) = (|name: &String| position(name, reader), |name: &String| must_be(name, reader));
         let finder = Finder { may: &may, must: &must, reads_targets: true };
@@ -80,7 +92,7 @@ impl Lesson {
             .transpose()?;
         let time = columns.roles.time.as_ref().and_then(may).map(TimeTally::new);
         let scratch = RowColumns::default();
-        Ok(Self { columns, targets, inputs, rows, time, n_rows: 0, n_without_target: 0, scratch })
+        Ok(Self { columns, targets, inputs, rows, time, next_row: 0, n_rows: 0, n_without_target: 0, scratch })
     }
 
     /// Positions of the columns that are looked at.
@@ -93,6 +105,8 @@ impl Lesson {
 
     fn count(&mut self, chunk: &Chunk) -> Result<()> {
         for row in 0..chunk.rows() {
+            let number = self.next_row;
+            self.next_row += 1;
             let bounds = self.rows.as_ref().map(|rows| rows.bounds(chunk, row)).transpose()?;
             let is_bounded = bounds.is_some_and(|bounds| bounds.target().is_some());
             let mut is_complete = true;
@@ -113,7 +127,9 @@ impl Lesson {
                 time.count(chunk, row);
             }
             self.n_rows += 1;
-            self.inputs.iter_mut().zip(&self.columns.inputs).for_each(|(tally, &col)| tally.count(chunk, row, col));
+            for (tally, &col) in self.inputs.iter_mut().zip(&self.columns.inputs) {
+                tally.count(chunk, row, col, number);
+            }
         }
         Ok(())
     }
@@ -152,7 +168,7 @@ impl Lesson {
                 notices.push(Notice::ConstantTarget { column: target.name.clone(), value: target.low });
             }
         }
-        let (mut inputs, mut dropped) = (Vec::new(), Vec::new());
+        let (mut inputs, mut row_numbers, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
         for (tally, &col) in self.inputs.into_iter().zip(&self.columns.inputs) {
             let (name, count) = (name(col), tally.n_missing);
             notices.extend(tally.remark(&name));
@@ -165,11 +181,17 @@ impl Lesson {
                     notices.extend(input.time_notice());
                     inputs.push(input);
                 }
+                Verdict::RowNumber(kind) => row_numbers.push(Input { name, kind, has_missing: false }),
                 Verdict::Drop(notice) => {
                     dropped.push(notice.to_string());
                     notices.push(notice);
                 }
             }
+        }
+        if inputs.is_empty() {
+            inputs = row_numbers;
+        } else {
+            notices.extend(row_numbers.into_iter().map(|input| Notice::RowNumber { column: input.name }));
         }
         if inputs.is_empty() {
             return Err(Error::NoInput { path, dropped });
@@ -183,6 +205,14 @@ impl Lesson {
         let schema = Schema { inputs, targets, headerless_columns, labels, roles }.checked()?;
         Ok(Learnt { schema, n_rows: self.n_rows, targets: summaries, notices })
     }
+}
+
+/// Whether a column has no name, or the one that pandas gives to such.
+fn is_unnamed(col: usize, reader: &Reader) -> bool {
+    let name = &reader.names()[col];
+    let is_nameless = |notice: &Notice| matches!(notice, Notice::Unnamed { column } if column == name);
+    let is_named_so = name.strip_prefix("Unnamed: ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    is_named_so || col == 0 && reader.notices().iter().any(is_nameless)
 }
 
 /// Whether a typed column of times is one of numbers.

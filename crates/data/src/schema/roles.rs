@@ -28,8 +28,8 @@ pub struct Roles {
     /// Whether the target is only a bound: empty, 0, false, no and none where it was seen exactly; 1, true, yes, right
     /// and > where it is above the value (a time not yet ended); left and < where it is below (a detection limit).
     pub censored: Option<String>,
-    /// What the target is at least; an empty cell is an open end. A row needs the target or a bound. If the table has no
-    /// column of the target's name, bounds alone tell it.
+    /// What the target is at least; an empty cell is an open end. A row needs the target or a bound. If the table has
+    /// no column of the target's name, bounds alone tell it.
     pub lower: Option<String>,
     /// What the target is at most, as for `lower`.
     pub upper: Option<String>,

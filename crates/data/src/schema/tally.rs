@@ -7,7 +7,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Place, Result, excerpt};
 use crate::notice::Notice;
 use crate::temporal::Temporal;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 /// Texts longer than this are prose, not levels of a category.
@@ -16,6 +16,20 @@ const LEVEL_BYTES: usize = 200;
 const PROBATION: u64 = 4096;
 /// From so many rows on, a text that is different in each is an identifier.
 const IDENTIFIER_ROWS: u64 = 10;
+
+/// From so many rows on, whole numbers that count the rows are row numbers.
+const NUMBERED_ROWS: u64 = 20;
+
+/// How an input stands in its table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Standing {
+    /// Whether it is a category by declaration.
+    pub is_declared: bool,
+    /// Whether it has no name, as an index that was written along.
+    pub is_unnamed: bool,
+    /// The kind of time that it holds, if its file says so.
+    pub temporal: Option<Temporal>,
+}
 
 /// What is known of an input.
 pub(super) struct Tally {
@@ -45,6 +59,10 @@ pub(super) struct Tally {
     has_too_many: bool,
     /// Cells that were not entered as levels, because the column seemed one of numbers.
     n_unentered: u64,
+    /// By how much all cells are above their row's number in the table, from 0; NaN if not all by the same.
+    above_row: Option<f64>,
+    /// The numbers of a column without a name, as long as they are whole and different.
+    different: Option<HashSet<i64>>,
 }
 
 /// What to do about a slip.
@@ -54,10 +72,13 @@ const SLIP: &str = "correct it, leave the cell empty if the value is missing, or
 pub(super) enum Verdict {
     Keep(Kind),
     Drop(Notice),
+    /// Left out as the row's number, unless there is nothing else to predict from.
+    RowNumber(Kind),
 }
 
 impl Tally {
-    pub fn new(is_declared: bool, max_levels: usize, temporal: Option<Temporal>) -> Self {
+    pub fn new(standing: Standing, max_levels: usize) -> Self {
+        let Standing { is_declared, is_unnamed, temporal } = standing;
         Self {
             is_declared,
             temporal: temporal.filter(|kind| *kind != Temporal::Duration && !is_declared),
@@ -76,14 +97,24 @@ impl Tally {
             max_levels,
             has_too_many: false,
             n_unentered: 0,
+            above_row: None,
+            different: is_unnamed.then(HashSet::new),
         }
     }
 
-    pub fn count(&mut self, chunk: &Chunk, row: usize, col: usize) {
+    /// Counts the cell of a row, which is row `number` of the table, from 0.
+    pub fn count(&mut self, chunk: &Chunk, row: usize, col: usize, number: u64) {
         match chunk.cell(row, col) {
             Cell::Missing => return self.n_missing += 1,
             Cell::Number(value) if value.is_finite() => {
                 self.n_numbers += 1;
+                let above = value - number as f64;
+                if *self.above_row.get_or_insert(above) != above {
+                    self.above_row = Some(f64::NAN);
+                }
+                if self.different.is_some() {
+                    self.compare(value);
+                }
                 if let Some(kind) = self.temporal {
                     return self.moments.count_typed(kind, value);
                 }
@@ -116,6 +147,22 @@ impl Tally {
         }
     }
 
+    /// Forgets the different numbers if there is one that is not whole, or stands twice.
+    fn compare(&mut self, value: f64) {
+        let is_whole = value.fract() == 0.0 && value.abs() < 1e15;
+        let is_new = |seen: &mut HashSet<i64>| is_whole && seen.insert(value as i64);
+        if !self.different.as_mut().is_some_and(is_new) {
+            self.different = None;
+        }
+    }
+
+    /// Whether the column is the number of the row, or an index that was written along.
+    fn is_row_number(&self) -> bool {
+        let counts = matches!(self.above_row, Some(0.0 | 1.0)) && self.n_numbers >= NUMBERED_ROWS;
+        let is_index = self.different.is_some() && self.n_numbers >= IDENTIFIER_ROWS;
+        (counts || is_index) && self.n_missing + self.n_texts == 0 && self.temporal.is_none()
+    }
+
     fn enter(&mut self, level: &str) {
         if !self.levels.contains(level) {
             self.has_too_many = self.levels.len() == self.max_levels || level.len() > LEVEL_BYTES;
@@ -131,6 +178,7 @@ impl Tally {
 
     /// What the column is, once all rows are counted.
     pub fn verdict(self, name: &str, path: &Path, roles: &Roles, has_header: bool) -> Result<Verdict> {
+        let is_row_number = self.is_row_number();
         let (column, path) = (name.to_owned(), path.to_owned());
         let n_cells = self.n_numbers + self.n_texts;
         if n_cells == 0 {
@@ -164,6 +212,9 @@ impl Tally {
                 }
                 None if self.low == self.high && self.n_missing == 0 => {
                     Ok(Verdict::Drop(Notice::Constant { column, value: self.low.to_string() }))
+                }
+                None if is_row_number && roles.inputs.is_none() => {
+                    Ok(Verdict::RowNumber(Kind::Number { mean: self.mean }))
                 }
                 None => Ok(Verdict::Keep(Kind::Number { mean: self.mean })),
             };
