@@ -26,6 +26,22 @@ fuzz_target!(|input: &[u8]| {
             }
         }
     }
+    if let [target, first, second, .., last] = names.as_slice() {
+        let keep = vec![last.clone()];
+        let roles = Roles { keep, group: Some(last.clone()), time: Some(last.clone()), ..Roles::predict([target]) };
+        let (first, second) = (Some(first.clone()), Some(second.clone()));
+        for roles in [
+            Roles { lower: first.clone(), upper: second.clone(), ..roles.clone() },
+            Roles { weight: first.clone(), exposure: second.clone(), ..roles.clone() },
+            Roles { noise_std: first, censored: second, time: None, ..roles },
+        ] {
+            let Ok(learnt) = Schema::learn(&source, &options, &roles) else { continue };
+            if learnt.targets[0].is_numeric() {
+                let read = learnt.schema.read(&source, &options, Targets::Required);
+                assert_eq!(read.expect("the schema of this table").0.rows.len() as u64, learnt.n_rows);
+            }
+        }
+    }
     for target in [names.first(), names.last()].into_iter().flatten() {
         let Ok(learnt) = Schema::learn(&source, &options, &Roles::predict([target])) else { continue };
         let target = &learnt.targets[0];

@@ -218,11 +218,7 @@ mod tests {
             ("00:00", 0.0),
         ] {
             assert_eq!(seconds(text), Some(expected), "{text}");
-            assert_eq!(
-                Moment::parse(text).map(|m| m.is_time_of_day),
-                Some(expected < DAY && expected >= 0.0),
-                "{text}"
-            );
+            assert_eq!(Moment::parse(text).map(|m| m.is_time_of_day), Some((0.0..DAY).contains(&expected)), "{text}");
         }
         for text in [
             "",

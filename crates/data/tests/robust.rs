@@ -26,6 +26,39 @@ fn read_all_ways(bytes: &[u8], options: ReadOptions) {
     }
 }
 
+/// Reads bytes with columns in every role that one can have.
+fn read_with_roles(bytes: &[u8], options: ReadOptions) {
+    let source = Source::from_bytes("any", bytes);
+    let Ok(reader) = Reader::open(&source, &options) else { return };
+    let [target, first, second, .., last] = reader.names() else { return };
+    let (target, first, second, last) = (target.clone(), first.clone(), second.clone(), last.clone());
+    let plain = Roles { keep: vec![last.clone()], ..Roles::predict([target]) };
+    let grouped = Roles { group: Some(last.clone()), ..plain.clone() };
+    let timed = Roles { time: Some(last), ..plain.clone() };
+    for roles in [
+        Roles { lower: Some(first.clone()), upper: Some(second.clone()), ..grouped.clone() },
+        Roles { weight: Some(first.clone()), exposure: Some(second.clone()), ..grouped.clone() },
+        Roles { noise_std: Some(first.clone()), censored: Some(second.clone()), ..grouped },
+        Roles { weight: Some(first), ..timed.clone() },
+        timed,
+    ] {
+        let Ok(learnt) = Schema::learn(&source, &options, &roles) else { continue };
+        let Some(schema) = told(&learnt, options) else { continue };
+        let (batch, _) = schema.read(&source, &options, Targets::Required).expect("what was learnt reads the table");
+        let n = batch.rows.len();
+        assert_eq!(n as u64, learnt.n_rows);
+        let columns = &batch.columns;
+        assert!(batch.inputs.as_slice().iter().all(|v| v.is_finite()) && columns.keep.iter().all(|c| c.len() == n));
+        for numbers in [&columns.weight, &columns.exposure, &columns.noise_std, &columns.time] {
+            assert!((numbers.is_empty() || numbers.len() == n) && numbers.iter().all(|v| v.is_finite()));
+        }
+        for (row, y) in batch.targets.as_slice().iter().enumerate() {
+            let bound = |bounds: &Vec<f64>| bounds.get(row).is_some_and(|bound| bound.is_finite());
+            assert!(y.is_finite() || bound(&columns.lower) || bound(&columns.upper));
+        }
+    }
+}
+
 /// The schema of a target that is numbers or labels, unless it has too many of these.
 fn told(learnt: &Learnt, options: ReadOptions) -> Option<Schema> {
     let target = &learnt.targets[0];
@@ -69,11 +102,27 @@ proptest! {
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200), options in options()) {
         read_all_ways(&bytes, options);
+        read_with_roles(&bytes, options);
     }
 
     #[test]
     fn any_text_of_table_characters(text in "[a-c0-9,;\t \"\n\r.\\-eéNA?|%:/T]{0,120}", options in options()) {
         read_all_ways(text.as_bytes(), options);
+        read_with_roles(text.as_bytes(), options);
+    }
+
+    #[test]
+    fn any_numbers_in_any_roles(
+        cells in prop::collection::vec(prop::collection::vec("(|0|1|-1|2\\.5|7|>|<|yes|no|x|inf)", 4), 1..8),
+        is_mostly_right in any::<bool>(),
+    ) {
+        let cell = |cell: &str| if is_mostly_right && "-x>i".contains(&cell[..cell.len().min(1)]) { "3" } else { cell }.to_owned();
+        let rows = cells.iter().enumerate().map(|(i, row)| {
+            let row: Vec<String> = row.iter().map(|text| cell(text)).collect();
+            format!("{},{i},g{}\n", row.join(","), i % 3)
+        });
+        let text: String = std::iter::once("y,a,b,c,d,e\n".to_owned()).chain(rows).collect();
+        read_with_roles(text.as_bytes(), ReadOptions::default());
     }
 
     #[test]

@@ -169,7 +169,8 @@ impl<'s> Encoder<'s> {
         reader.select(&columns);
         let inputs = encoder.inputs.iter().zip(&schema.inputs);
         let times = inputs.filter(|(_, input)| matches!(input.kind, Kind::Time { .. })).map(|(col, _)| *col);
-        let others = rows.iter().copied().filter(|col| !encoder.inputs.contains(col));
+        let is_number = |col: &usize| encoder.inputs.contains(col) || encoder.targets.contains(&Some(*col));
+        let others = rows.iter().copied().filter(|col| !is_number(col));
         reader.withhold_times(&times.chain(others).collect::<Vec<_>>());
         Ok(encoder)
     }

@@ -199,7 +199,11 @@ impl Lesson {
         if inputs.iter().map(Input::n_features).sum::<usize>() > MAX_FEATURES {
             return Err(Error::TooWide { path, limit: MAX_FEATURES });
         }
-        notices.retain(|notice| !matches!(notice, Notice::Times { column, .. } if !is_read_as_number(column, &inputs)));
+        let is_target = |column: &String| roles.targets.contains(column);
+        notices.retain(|notice| match notice {
+            Notice::Times { column, .. } => is_target(column) || is_read_as_number(column, &inputs),
+            _ => true,
+        });
         let (targets, labels, roles) = (roles.targets.clone(), Vec::new(), self.columns.roles);
         let headerless_columns = (!reader.has_header()).then(|| reader.names().len());
         let schema = Schema { inputs, targets, headerless_columns, labels, roles }.checked()?;

@@ -59,6 +59,8 @@ pub(super) struct Tally {
     has_too_many: bool,
     /// Cells that were not entered as levels, because the column seemed one of numbers.
     n_unentered: u64,
+    /// Whether the numbers so far may be those of the rows.
+    may_number_rows: bool,
     /// By how much all cells are above their row's number in the table, from 0; NaN if not all by the same.
     above_row: Option<f64>,
     /// The numbers of a column without a name, as long as they are whole and different.
@@ -97,6 +99,7 @@ impl Tally {
             max_levels,
             has_too_many: false,
             n_unentered: 0,
+            may_number_rows: true,
             above_row: None,
             different: is_unnamed.then(HashSet::new),
         }
@@ -108,12 +111,8 @@ impl Tally {
             Cell::Missing => return self.n_missing += 1,
             Cell::Number(value) if value.is_finite() => {
                 self.n_numbers += 1;
-                let above = value - number as f64;
-                if *self.above_row.get_or_insert(above) != above {
-                    self.above_row = Some(f64::NAN);
-                }
-                if self.different.is_some() {
-                    self.compare(value);
+                if self.may_number_rows {
+                    self.compare(value, number);
                 }
                 if let Some(kind) = self.temporal {
                     return self.moments.count_typed(kind, value);
@@ -147,13 +146,17 @@ impl Tally {
         }
     }
 
-    /// Forgets the different numbers if there is one that is not whole, or stands twice.
-    fn compare(&mut self, value: f64) {
+    /// Finds out whether a number still numbers the rows, and whether it is a new one.
+    fn compare(&mut self, value: f64, number: u64) {
+        let above = value - number as f64;
+        if *self.above_row.get_or_insert(above) != above {
+            self.above_row = Some(f64::NAN);
+        }
         let is_whole = value.fract() == 0.0 && value.abs() < 1e15;
-        let is_new = |seen: &mut HashSet<i64>| is_whole && seen.insert(value as i64);
-        if !self.different.as_mut().is_some_and(is_new) {
+        if self.different.as_mut().is_some_and(|seen| !(is_whole && seen.insert(value as i64))) {
             self.different = None;
         }
+        self.may_number_rows = self.different.is_some() || matches!(self.above_row, Some(0.0 | 1.0));
     }
 
     /// Whether the column is the number of the row, or an index that was written along.
