@@ -36,7 +36,7 @@ def labels(part, seed):
         model = gpflow.models.SVGP(kernel, likelihood, z.copy(), num_latent_gps=latents, whiten=True, num_data=n)
         optimiser = tf_keras.optimizers.legacy.Adam(0.01)
         variables = model.trainable_variables
-        xs, ys = tf.constant(x), tf.constant(part.y[:, None].astype(float))
+        xs, ys = tf.constant(x), tf.constant(part.y[:, None].astype(np.int32 if law == "softmax" else float))
         batches = tf.constant(_batches(n, min(size, n), steps, seed))
 
         @tf.function
