@@ -1,4 +1,4 @@
-"""Prints Markdown tables of a record: for each set and peer, mean ± standard error over splits."""
+"""Prints a record as Markdown, for each set and peer mean ± standard error: table.py RECORD [SPLITS [SET …]]."""
 
 import json
 import sys
@@ -30,10 +30,13 @@ def cell(lines, score, digits):
 
 
 def main():
+    splits = int(sys.argv[2]) if len(sys.argv) > 2 else sys.maxsize
+    sets = sys.argv[3:]
     found = defaultdict(lambda: defaultdict(list))
     for text in Path(sys.argv[1]).read_text().splitlines():
         line = json.loads(text)
-        found[line["set"]][line["peer"]].append(line)
+        if line["split"] < splits and (not sets or line["set"] in sets):
+            found[line["set"]][line["peer"]].append(line)
     for name, task in data.TASK.items():
         if name not in found:
             continue
