@@ -293,11 +293,14 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
         // All mass at one end.
         return if x0 < y0 { 1.0 } else { 0.0 };
     }
-    if x > x0 {
-        return 1.0 - incomplete_beta(b, a, y, x);
-    }
-    // x₀ − x, from the smaller pair
+    // x₀ − x, from the smaller pair: x + y is 1 but for rounding, and x > x₀ need not mean y < y₀.
     let e = if x0 < y0 { x0 - x } else { y - y0 };
+    if e < 0.0 { 1.0 - below_mean([b, a], [y, x], [y0, x0], -e) } else { below_mean([a, b], [x, y], [x0, y0], e) }
+}
+
+/// I_x(a, b) where x is not above the mean x₀, which is larger by e.
+fn below_mean([a, b]: [f64; 2], [x, y]: [f64; 2], [x0, y0]: [f64; 2], e: f64) -> f64 {
+    let s = a + b;
     let part = |share: f64, now: f64, change: f64| {
         if change.abs() > 0.1 { change - (now / share).ln() } else { log_excess(change) }
     };
@@ -334,6 +337,7 @@ fn kappa(t: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::excessive_precision, reason = "reference values have all digits that were computed")]
 mod tests {
     use super::*;
     use deepgp_oracle::{Tolerance, assert_close};
@@ -488,6 +492,19 @@ mod tests {
         }
         assert_eq!([upper_gamma(2.0, 0.0), upper_gamma(2.0, f64::INFINITY), upper_gamma(2.0, 1e300)], [1.0, 0.0, 0.0]);
         assert!(upper_gamma(1.0, f64::NAN).is_nan());
+    }
+
+    /// Pairs whose sum is 1 but for rounding, just above or below both means.
+    #[test]
+    fn incomplete_beta_functions_take_rounded_pairs() {
+        for (a, b) in [(1.0, 1.0), (0.2, 5e9), (5e9, 0.2), (2.0, 6e10), (3.0, 7.0), (4e8, 4e8)] {
+            let mean = a / (a + b);
+            let above: f64 = incomplete_beta(a, b, mean, 1.0 - mean);
+            for by in [-2.0 * f64::EPSILON, -f64::EPSILON, f64::EPSILON, 2.0 * f64::EPSILON] {
+                let found = incomplete_beta(a, b, mean * (1.0 + by), b / (a + b) * (1.0 + by));
+                assert!((found - above).abs() < 1e-9 * (a + b).sqrt().max(1.0), "{a}, {b}, {by}: {found} {above}");
+            }
+        }
     }
 
     #[test]

@@ -88,11 +88,13 @@ impl Mat {
     }
 
     /// Number of rows.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Number of columns.
+    #[inline]
     pub fn cols(&self) -> usize {
         self.cols
     }
@@ -101,6 +103,7 @@ impl Mat {
     ///
     /// # Panics
     /// If `i` is not a row.
+    #[inline]
     pub fn row(&self, i: usize) -> &[f64] {
         &self.data[i * self.cols..(i + 1) * self.cols]
     }
@@ -109,6 +112,7 @@ impl Mat {
     ///
     /// # Panics
     /// If `i` is not a row.
+    #[inline]
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         &mut self.data[i * self.cols..(i + 1) * self.cols]
     }
@@ -122,6 +126,7 @@ impl Mat {
     ///
     /// # Panics
     /// If there are fewer than `first`.
+    #[inline]
     pub fn rows_from(&self, first: usize) -> std::slice::ChunksExact<'_, f64> {
         self.data[first * self.cols..].chunks_exact(self.cols.max(1))
     }
@@ -130,6 +135,7 @@ impl Mat {
     ///
     /// # Panics
     /// As [`Mat::rows_from`].
+    #[inline]
     pub fn rows_from_mut(&mut self, first: usize) -> std::slice::ChunksExactMut<'_, f64> {
         self.data[first * self.cols..].chunks_exact_mut(self.cols.max(1))
     }
@@ -162,11 +168,13 @@ impl Mat {
     }
 
     /// All entries, row by row.
+    #[inline]
     pub fn as_slice(&self) -> &[f64] {
         &self.data
     }
 
     /// All entries, row by row, writable.
+    #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [f64] {
         &mut self.data
     }
@@ -311,6 +319,7 @@ fn area(rows: usize, cols: usize) -> usize {
 
 impl Index<(usize, usize)> for Mat {
     type Output = f64;
+    #[inline]
     fn index(&self, (i, j): (usize, usize)) -> &f64 {
         debug_assert!(j < self.cols);
         &self.data[i * self.cols + j]
@@ -318,6 +327,7 @@ impl Index<(usize, usize)> for Mat {
 }
 
 impl IndexMut<(usize, usize)> for Mat {
+    #[inline]
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
         debug_assert!(j < self.cols);
         &mut self.data[i * self.cols + j]
