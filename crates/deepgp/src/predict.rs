@@ -109,6 +109,7 @@ impl Predictor {
     fn with_inputs(fitted: Fitted, inputs: Inputs) -> Result<Self> {
         fitted.check()?;
         let context = Context::new(&fitted.network, inputs, fitted.inference.jitter)?;
+        // A share of 1: the posterior, where training projects the cavity.
         let projections = context.project(inputs, &all_moments(&fitted.factors, 1.0)?);
         Ok(Self { fitted, inputs, context, projections })
     }

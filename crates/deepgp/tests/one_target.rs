@@ -222,6 +222,7 @@ fn the_largest_function_is_the_label_but_for_errors() {
 }
 
 #[test]
+#[ignore = "measures time, on a quiet machine: cargo test -p deepgp --test one_target -- --ignored"]
 fn a_hundred_classes_cost_ten_times_as_much_as_ten() {
     for of in [|n_classes| Likelihood::Softmax(Softmax { n_classes }), robust] {
         let seconds = |n: usize| {
@@ -315,6 +316,7 @@ fn step_seconds(laws: &[(usize, Likelihood)], alpha: f64) -> Vec<f64> {
 }
 
 #[test]
+#[ignore = "measures time, on a quiet machine: cargo test -p deepgp --test one_target -- --ignored"]
 fn a_step_with_ten_classes_costs_no_more_than_ten_with_gaussian_noise() {
     for alpha in [0.5, 1.0] {
         let laws = [

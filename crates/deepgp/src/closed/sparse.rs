@@ -9,6 +9,7 @@
 //! log evidence = log N(y; 0, TᵀT + diag s) − (1 − α)/(2α) Σ_n log(1 + α d_n/σ²)
 //!   log N = −½ [ N log 2π + Σ log s_n + log|I + Λ| + Σ y_n²/s_n − ηᵀμ ]
 //! ```
+//! with a sum over outputs, each with its own σ², of the log evidence.
 //! α → 0 is the variational bound of Titsias (2009), α = 1 FITC; with Z = X, d = 0 and all of them are the exact GP.
 //! Its gradient, with a_n = (y_n − t_nᵀμ)/s_n and c_n = 1/s_n − t_nᵀS t_n/s_n² (an entry of the inverse covariance):
 //!

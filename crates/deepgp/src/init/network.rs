@@ -31,8 +31,8 @@ const HIDDEN_NOISE_VAR: f64 = 0.01;
 const CORRECTION_VAR: f64 = 0.25;
 /// Rows that are looked at for the means of hidden layers.
 const MAX_ROWS: usize = 2000;
-/// Width of the jitter on inducing inputs that a linear mean pushed together.
-const SPREAD: f64 = 0.01;
+/// Width of the random shifts of inducing inputs that a linear mean pushed together.
+const SHIFT: f64 = 0.01;
 
 /// Stream of random numbers for starting values; minibatches count up from 0, and starting factors have another.
 const STREAM: u64 = u64::MAX;
@@ -141,7 +141,7 @@ pub fn network(
         let (z, lengthscale) = match (first, shape.mean) {
             (true, _) => (centres.clone(), median_distance(x, rng)?),
             (false, MeanChoice::Zero) => (spread(n_inducing, dim_in, rng), LONG),
-            (false, MeanChoice::Linear) => (shaken(&centres, rng), (dim_in as f64).sqrt()),
+            (false, MeanChoice::Linear) => (shifted(&centres, rng), (dim_in as f64).sqrt()),
         };
         let mean = match shape.mean {
             MeanChoice::Linear if !last => Mean::Linear(linear_mean(&hidden, dim_out)?),
@@ -217,9 +217,9 @@ fn spread(m: usize, dim: usize, rng: &mut impl Rng) -> Mat {
     z
 }
 
-/// The rows, moved a little: a mean that shrinks the width can put several in one place.
-fn shaken(rows: &Mat, rng: &mut impl Rng) -> Mat {
-    Mat::from_fn(rows.rows(), rows.cols(), |i, j| rows[(i, j)] + SPREAD * (2.0 * rng.random::<f64>() - 1.0))
+/// The rows, shifted a little at random: a mean that shrinks the width can put several in one place.
+fn shifted(rows: &Mat, rng: &mut impl Rng) -> Mat {
+    Mat::from_fn(rows.rows(), rows.cols(), |i, j| rows[(i, j)] + SHIFT * (2.0 * rng.random::<f64>() - 1.0))
 }
 
 /// a · b.

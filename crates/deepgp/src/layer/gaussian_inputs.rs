@@ -135,7 +135,7 @@ impl GaussianTape {
     ///
     /// ```text
     /// ψ̄₀ = Σ_d b      ∂ℒ/∂(ψ₁A) = a − 2 b m_f      ∂ℒ/∂⟨B, Ψ₂⟩ = b      ∂ℒ/∂(ξ_q A) = 2 b W_q
-    /// g̃ = ∂ℒ/∂A      C̄ = b Ψ₂
+    /// g̃ = ∂ℒ/∂A = a ψ₁ + 2b (Ψ₂A − m ψ₁)      C̄ = b Ψ₂
     /// ```
     /// The sums are complete after [`GaussianTape::end_block`].
     pub fn backward(

@@ -1,4 +1,8 @@
 //! ψ₁ of points side by side in vectors, and its products with weights: vector code.
+//!
+//! ```text
+//! ψ₁ᵢ = s² Π_q √(ℓ_q²/c_q) · 2^(−Σ_q (z_iq − m_q)² log₂e/(2c_q))          c_q = ℓ_q² + v_q
+//! ```
 
 use super::pair_layout::{PairLayout, ROWS, VectorTables, add_to_class, with_rows_per_point};
 use super::point_vectors::Width;
