@@ -31,6 +31,7 @@ PEERS = {  # module, and its functions with their tasks
     "linear": ("linear", {"logistic": LABELS, "cumulative": ["levels"], "negative_binomial": ["counts"]}),
     "laplace": ("laplace", {"labels": LABELS}),
     "svgp": ("svgp", {"labels": LABELS}),
+    "deepgp": ("deepgp", {"labels": LABELS + ["levels"], "counts": ["counts"]}),
 }
 
 

@@ -11,7 +11,7 @@ const OVERVIEW: &str = "\
 Examples:
   deepgp demo                                     try it on built-in data
   deepgp fit homes.csv --target price             learn; writes model.deepgp
-  deepgp predict model.deepgp new.csv -o out.csv  mean, deviation and interval of each row
+  deepgp predict model.deepgp new.csv -o out.csv  what is predicted of each row
   deepgp score model.deepgp test.csv              how good it is, beside simpler models
   deepgp show model.deepgp                        what it has learnt, in words
   deepgp report model.deepgp test.csv             the same in figures, as one HTML page
@@ -34,7 +34,7 @@ pub struct Args {
 pub enum Command {
     /// Learn a model from a table
     Fit(Box<Fit>),
-    /// Predict the rows of a table: mean, standard deviation, interval
+    /// Predict the rows of a table: numbers with intervals, or labels with probabilities
     Predict(Predict),
     /// Score a model on a table that has the targets
     Score(Score),
@@ -97,8 +97,9 @@ pub struct Fit {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Columns: row (from 1), then for each target NAME_mean, NAME_std, NAME_lower
-and NAME_upper. The interval is that of a normal distribution with the
-predicted mean and deviation, noise included.
+and NAME_upper: mean, deviation and quantiles of the predicted distribution,
+noise included. Classes have NAME_label and NAME_p_LABEL for each label, levels
+both.
 
 Examples:
   deepgp predict model.deepgp new.csv -o predictions.csv

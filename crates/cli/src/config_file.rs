@@ -26,6 +26,9 @@ fn over_text(given: &FitSettings, text: &str, path: &Path) -> Result<FitSettings
     })?;
     for (key, value) in &table {
         let line = line_of(text, key);
+        if key == OLD_LIKELIHOOD && table.contains_key("likelihood") {
+            return Err(usage!("{file}, line {line}: 'noise' is the old name of 'likelihood', which is there, too"));
+        }
         check_key(key).map_err(|hint| usage!("{file}, line {line}: unknown setting '{key}'{hint}"))?;
         let alone = toml::Table::from_iter([(key.clone(), value.clone())]);
         alone.try_into::<FitSettings>().map_err(|e| usage!("{file}, line {line}: {key}: {}", e.message()))?;
@@ -37,15 +40,21 @@ fn over_text(given: &FitSettings, text: &str, path: &Path) -> Result<FitSettings
     if LENGTHS.iter().any(|key| flags.contains_key(*key)) {
         LENGTHS.iter().for_each(|key| drop(table.remove(*key)));
     }
+    if flags.contains_key("likelihood") {
+        table.remove(OLD_LIKELIHOOD);
+    }
     table.extend(flags);
     table.try_into().map_err(|e| usage!("{file}: {}", e.message()))
 }
+
+/// The name that `likelihood` had.
+const OLD_LIKELIHOOD: &str = "noise";
 
 /// A hint if there is no such setting.
 fn check_key(key: &str) -> std::result::Result<(), String> {
     let command = FitSettings::augment_args(Command::new("fit"));
     let known: Vec<&str> = command.get_arguments().map(|a| a.get_long().unwrap_or("data")).collect();
-    if known.contains(&key) {
+    if known.contains(&key) || key == OLD_LIKELIHOOD {
         return Ok(());
     }
     let nearest = known.iter().map(|name| (strsim::osa_distance(key, name), name)).min();

@@ -12,7 +12,8 @@ use crate::score::Tallies;
 use crate::wording::{duration, kind, number, percent};
 use anyhow::{Context, Result};
 use deepgp_data::{Batch, Source};
-use deepgp_fit::values::{Seconds, Widths};
+use deepgp_fit::names::TaskName;
+use deepgp_fit::values::{Seconds, Valid, Widths};
 use deepgp_fit::{Event, Fit, FitSettings, ModelSettings, Plan};
 use deepgp_numerics::linalg::Mat;
 use deepgp_task::{Record, Scores};
@@ -109,9 +110,9 @@ pub fn run(args: &Demo) -> Result<()> {
             print(&format!(
                 "{:<38} {name:<10} {:>9} {:>17} {:>12} {:>8}\n",
                 set.about,
-                number(scores.rmse),
+                number(scores.rmse().unwrap_or(f64::NAN)),
                 number(scores.mean_log_density),
-                percent(scores.coverage_95),
+                percent(scores.coverage_95().unwrap_or(f64::NAN)),
                 duration(record.seconds)
             ))?;
         }
@@ -144,7 +145,8 @@ fn compare(args: &Demo, set: &Set, hidden: Vec<usize>, folder: &Path) -> Result<
             ..ModelSettings::default()
         },
         // So few rows are worth more in training.
-        valid: Some(0.0),
+        valid: Some(Valid::Share(0.0)),
+        task: Some(TaskName::Regression),
         checkpoint: Some(Seconds(0.0)),
         ..FitSettings::default()
     };
@@ -167,7 +169,7 @@ fn compare(args: &Demo, set: &Set, hidden: Vec<usize>, folder: &Path) -> Result<
     let loaded = Loaded { model: saved.model()?, saved };
     let (x, y) = &set.test;
     let batch = Batch { inputs: x.clone(), targets: y.clone(), ..Batch::default() };
-    let mut sample = Sample::new();
+    let mut sample = Sample::new(loaded.saved.preprocessing.task);
     sample.add(&batch);
     let (scores, baselines) = Tallies::of(&loaded, &batch)?.scores()?;
     if is_deep {

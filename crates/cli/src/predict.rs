@@ -1,4 +1,4 @@
-//! `deepgp predict`: mean, deviation and interval of every row of a table, in bounded memory.
+//! `deepgp predict`: numbers with intervals, or labels with probabilities, of every row of a table, in bounded memory.
 
 use crate::args::Predict;
 use crate::exit_codes::{usage, usage_of};
@@ -6,7 +6,8 @@ use crate::out::{path_text, print_json, write_to};
 use crate::rows::{Loaded, Table};
 use anyhow::{Context, Result};
 use deepgp_data::{Batch, Targets};
-use deepgp_fit::threads;
+use deepgp_fit::{row_info, targets, threads};
+use deepgp_task::{Level, Predictive, PredictiveLaw, Task, most_probable};
 use serde_json::json;
 use std::fmt::Write;
 use std::time::Instant;
@@ -67,40 +68,108 @@ pub fn run(args: &Predict) -> Result<()> {
     Ok(())
 }
 
+/// A cell of the predictions.
+#[derive(Debug, Clone, PartialEq)]
+enum Value {
+    /// A number; NaN where there is none.
+    Number(f64),
+    /// A whole number.
+    Whole(f64),
+    /// A label, or a cell that is carried through.
+    Text(String),
+}
+
 /// Names of the columns after the row's number.
 fn columns(loaded: &Loaded, log_density: bool) -> Vec<String> {
-    let of_target = |name: &String| ["mean", "std", "lower", "upper"].map(|what| format!("{name}_{what}"));
-    let mut names: Vec<String> = loaded.saved.preprocessing.schema.targets().iter().flat_map(of_target).collect();
-    if log_density {
-        names.push("log_density".to_owned());
+    let (schema, task) = (&loaded.saved.preprocessing.schema, loaded.saved.preprocessing.task);
+    let mut names = Vec::new();
+    for (p, name) in schema.targets().iter().enumerate() {
+        let levels = schema.target_levels(p).unwrap_or_default();
+        let mut add = |what: &[&str]| names.extend(what.iter().map(|what| format!("{name}_{what}")));
+        match task {
+            Task::Regression | Task::Counts | Task::Censored => add(&["mean", "std", "lower", "upper"]),
+            Task::Classes { .. } => add(&["label"]),
+            Task::Ordinal { .. } if level_values(levels).is_some() => add(&["label", "mean", "std", "lower", "upper"]),
+            Task::Ordinal { .. } => add(&["label", "lower", "upper"]),
+        }
+        names.extend(levels.iter().map(|level| format!("{name}_p_{level}")));
     }
+    if log_density {
+        names.push(if task.is_discrete() { "log_probability" } else { "log_density" }.to_owned());
+    }
+    names.extend(schema.role_columns().keep.iter().cloned());
     names
 }
 
-/// The numbers of each row, in the order of the columns; NaN for a log density that there is none of.
-fn cells(loaded: &Loaded, batch: &Batch, interval: f64, log_density: bool) -> Result<Vec<Vec<f64>>> {
-    let predictive = loaded.model.predictive(&batch.inputs)?;
-    let (y, tail) = (predictive.moments()?, 0.5 * (1.0 - interval));
-    let [lower, upper] = [tail, 1.0 - tail].map(|probability| predictive.quantiles(probability));
-    let mut all: Vec<Vec<f64>> = (0..y.mean.rows())
-        .map(|n| {
-            let of_target = |p| [y.mean[(n, p)], y.var[(n, p)].sqrt(), lower[(n, p)], upper[(n, p)]];
-            (0..y.mean.cols()).flat_map(of_target).collect()
-        })
-        .collect();
+/// The numbers that levels are, if they are.
+fn level_values(levels: &[String]) -> Option<Vec<f64>> {
+    levels.iter().map(|level| level.parse().ok().filter(|value: &f64| value.is_finite())).collect()
+}
+
+/// The cells of each row, in the order of the columns; NaN for a log density that there is none of.
+fn cells(loaded: &Loaded, batch: &Batch, interval: f64, log_density: bool) -> Result<Vec<Vec<Value>>> {
+    let info = row_info(batch.columns.clone());
+    let predictive = loaded.model.predictive((&batch.inputs, &info))?;
+    let tail = 0.5 * (1.0 - interval);
+    let mut all = match loaded.saved.preprocessing.schema.target_levels(0) {
+        Some(levels) => label_cells(loaded.saved.preprocessing.task, &predictive, levels, tail),
+        None => number_cells(&predictive, tail)?,
+    };
     if log_density {
-        let is_observed = |n: &usize| batch.targets.row(*n).iter().all(|v| !v.is_nan());
+        let y = targets(loaded.saved.preprocessing.task, batch);
+        let is_observed = |n: &usize| y.row(*n).iter().any(|v| !v.is_nan());
         let observed: Vec<usize> = (0..all.len()).filter(is_observed).collect();
-        all.iter_mut().for_each(|row| row.push(f64::NAN));
+        let mut of_rows = vec![f64::NAN; all.len()];
         if !observed.is_empty() {
-            let densities = predictive.of_rows(&observed).log_density(&batch.targets.select_rows(&observed));
+            let densities = predictive.of_rows(&observed).log_density(&y.select_rows(&observed));
             for (&n, density) in observed.iter().zip(densities.map_err(|error| of_row(error, &observed))?) {
-                all[n].pop();
-                all[n].push(density);
+                of_rows[n] = density;
             }
         }
+        all.iter_mut().zip(of_rows).for_each(|(row, density)| row.push(Value::Number(density)));
+    }
+    for kept in &batch.columns.keep {
+        all.iter_mut().zip(kept).for_each(|(row, cell)| row.push(Value::Text(cell.clone())));
     }
     Ok(all)
+}
+
+/// Mean, deviation and interval of every target.
+fn number_cells(predictive: &Predictive, tail: f64) -> Result<Vec<Vec<Value>>> {
+    let y = predictive.moments()?;
+    let [lower, upper] = [tail, 1.0 - tail].map(|probability| predictive.quantiles(probability));
+    let end = |value: f64| if predictive.task() == Task::Counts { Value::Whole(value) } else { Value::Number(value) };
+    let of_row = |n: usize| {
+        let of_target = |p| {
+            let (mean, std) = (y.mean[(n, p)], y.var[(n, p)].sqrt());
+            [Value::Number(mean), Value::Number(std), end(lower[(n, p)]), end(upper[(n, p)])]
+        };
+        (0..y.mean.cols()).flat_map(of_target).collect()
+    };
+    Ok((0..y.mean.rows()).map(of_row).collect())
+}
+
+/// The most probable label, an interval of ordered ones, and the probability of each.
+fn label_cells(task: Task, predictive: &Predictive, levels: &[String], tail: f64) -> Vec<Vec<Value>> {
+    let probabilities = predictive.probabilities();
+    let values = level_values(levels);
+    let of_row = |n: usize| {
+        let p = probabilities.row(n);
+        let label = |k: usize| Value::Text(levels[k].clone());
+        let mut cells = vec![label(most_probable(p))];
+        if task.is_ordered() {
+            if let Some(values) = &values {
+                let mean: f64 = values.iter().zip(p).map(|(value, p)| value * p).sum();
+                let var: f64 = values.iter().zip(p).map(|(value, p)| p * (value - mean).powi(2)).sum();
+                cells.extend([mean, var.sqrt()].map(Value::Number));
+            }
+            let law = predictive.law(n, 0);
+            cells.extend([tail, 1.0 - tail].map(|probability| label(law.quantile(Level::new(probability)) as usize)));
+        }
+        cells.extend(p.iter().map(|p| Value::Number(*p)));
+        cells
+    };
+    (0..predictive.rows()).map(of_row).collect()
 }
 
 /// An error about a number with its row in the table, from its row in a chunk.
@@ -108,6 +177,9 @@ fn of_row(error: deepgp::Error, some: &[usize]) -> deepgp::Error {
     match error {
         deepgp::Error::NotFinite { what, row, column, value } => {
             deepgp::Error::NotFinite { what, row: some.get(row).copied().unwrap_or(row), column, value }
+        }
+        deepgp::Error::Target { row, column, value, requirement } => {
+            deepgp::Error::Target { row: some.get(row).copied().unwrap_or(row), column, value, requirement }
         }
         other => other,
     }
@@ -142,7 +214,7 @@ impl Format {
     }
 
     /// Rows with their numbers, from 0, and values.
-    fn rows(self, names: &[String], rows: &[u64], values: &[Vec<f64>]) -> String {
+    fn rows(self, names: &[String], rows: &[u64], values: &[Vec<Value>]) -> String {
         let mut text = String::new();
         for (i, (row, values)) in rows.iter().zip(values).enumerate() {
             if i > 0 {
@@ -153,18 +225,27 @@ impl Format {
         text
     }
 
-    fn row(self, text: &mut String, names: &[String], number: u64, values: &[f64]) -> std::fmt::Result {
+    fn row(self, text: &mut String, names: &[String], number: u64, values: &[Value]) -> std::fmt::Result {
         match self {
             Self::Delimited(delimiter) => {
                 write!(text, "{number}")?;
                 for value in values {
-                    if value.is_nan() { write!(text, "{delimiter}")? } else { write!(text, "{delimiter}{value:?}")? }
+                    match value {
+                        Value::Number(value) if value.is_nan() => write!(text, "{delimiter}")?,
+                        Value::Number(value) => write!(text, "{delimiter}{value:?}")?,
+                        Value::Whole(value) => write!(text, "{delimiter}{value}")?,
+                        Value::Text(cell) => write!(text, "{delimiter}{}", quoted(cell, delimiter))?,
+                    }
                 }
                 writeln!(text)
             }
             Self::Json => {
                 let mut object = serde_json::Map::from_iter([("row".to_owned(), json!(number))]);
-                object.extend(names.iter().cloned().zip(values.iter().map(|v| json!(v))));
+                let cell = |value: &Value| match value {
+                    Value::Number(value) | Value::Whole(value) => json!(value),
+                    Value::Text(cell) => json!(cell),
+                };
+                object.extend(names.iter().cloned().zip(values.iter().map(cell)));
                 write!(text, "{}", serde_json::Value::Object(object))
             }
         }

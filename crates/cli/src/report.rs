@@ -8,10 +8,10 @@ use crate::score::Tallies;
 use crate::wording::{count, duration, network, plural};
 use anyhow::{Context, Result};
 use deepgp_data::{Batch, Targets};
-use deepgp_fit::{ModelSettings, threads};
+use deepgp_fit::{ModelSettings, row_info, targets, threads};
 use deepgp_numerics::linalg::Mat;
 use deepgp_report::{CurvePoint, Report, Source, Training, from_model};
-use deepgp_task::{Record, Scores};
+use deepgp_task::{Record, RowInfo, Scores, Task};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
@@ -24,7 +24,7 @@ const MOST_ROWS: usize = 50_000;
 pub fn run(args: &Args) -> Result<()> {
     let threads = threads(args.threads).map_err(usage_of)?;
     let loaded = Loaded::open(&args.model)?;
-    let (mut tallies, mut sample) = (Tallies::default(), Sample::new());
+    let (mut tallies, mut sample) = (Tallies::default(), Sample::new(loaded.saved.preprocessing.task));
     let table =
         Table { data: &args.data, options: &args.table, targets: Targets::Required, threads, quiet: args.quiet };
     loaded.for_rows(
@@ -85,7 +85,15 @@ fn write_figures(report: &Report, folder: &Path) -> Result<Vec<PathBuf>> {
 pub fn report(title: &str, loaded: &Loaded, sample: &Sample, baselines: Vec<(&'static str, Scores)>) -> Result<Report> {
     let (schema, record) = (&loaded.saved.preprocessing.schema, &loaded.saved.record);
     let features = schema.feature_names();
-    let source = Source { x: &sample.x, y: &sample.y, features: &features, targets: schema.targets() };
+    let labels = schema.target_levels(0).unwrap_or_default();
+    let source = Source {
+        x: &sample.x,
+        y: &sample.y,
+        features: &features,
+        targets: schema.targets(),
+        labels,
+        info: Some(&sample.info),
+    };
     let mut notes = Vec::new();
     if sample.seen > sample.x.rows() {
         notes.push(format!(
@@ -142,6 +150,10 @@ pub struct Sample {
     pub x: Mat,
     /// Targets.
     pub y: Mat,
+    /// What else is known of them.
+    pub info: RowInfo,
+    /// What the targets are.
+    task: Task,
     /// Rows that there were.
     pub seen: usize,
     rng: ChaCha8Rng,
@@ -149,22 +161,26 @@ pub struct Sample {
 
 impl Sample {
     /// A sample of no rows.
-    pub fn new() -> Self {
-        Self { x: Mat::default(), y: Mat::default(), seen: 0, rng: ChaCha8Rng::seed_from_u64(0) }
+    pub fn new(task: Task) -> Self {
+        let (info, rng) = (RowInfo::default(), ChaCha8Rng::seed_from_u64(0));
+        Self { x: Mat::default(), y: Mat::default(), info, task, seen: 0, rng }
     }
 
     /// Adds rows; when there are too many, each takes the place of another by chance. After Vitter's algorithm R.
     pub fn add(&mut self, batch: &Batch) {
+        let (info, y) = (row_info(batch.columns.clone()), targets(self.task, batch));
         for n in 0..batch.inputs.rows() {
-            let (x, y) = (batch.inputs.row(n), batch.targets.row(n));
+            let (x, y) = (batch.inputs.row(n), y.row(n));
             if self.seen < MOST_ROWS {
                 self.x.push_row(x);
                 self.y.push_row(y);
+                self.info.take(&info, n, None);
             } else {
                 let place = self.rng.random_range(0..=self.seen);
                 if place < MOST_ROWS {
                     self.x.row_mut(place).copy_from_slice(x);
                     self.y.row_mut(place).copy_from_slice(y);
+                    self.info.take(&info, n, Some(place));
                 }
             }
             self.seen += 1;
@@ -178,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_sample_of_many_rows_is_fair() {
-        let mut sample = Sample::new();
+        let mut sample = Sample::new(Task::Regression);
         let n = 3 * MOST_ROWS;
         for start in (0..n).step_by(1000) {
             let inputs = Mat::from_fn(1000, 1, |i, _| (start + i) as f64);

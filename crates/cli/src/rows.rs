@@ -90,16 +90,25 @@ impl Loaded {
 
     /// An error about a number, with its row and column in the table.
     fn placed(&self, error: anyhow::Error, batch: &Batch, source: &Source) -> anyhow::Error {
-        let Some(&deepgp::Error::NotFinite { what, row, column, value }) = error.downcast_ref::<deepgp::Error>() else {
-            return error;
-        };
         let schema = &self.saved.preprocessing.schema;
-        let name = match what {
-            "inputs" => schema.feature_names().get(column).cloned(),
-            _ => schema.targets().get(column).cloned(),
+        let place = |row: usize, name: Option<&String>| {
+            let number = batch.rows.get(row).map_or(0, |row| row + 1);
+            let name = name.map_or("", String::as_str);
+            format!("{}, data row {number}, column {name:?}", source.label().display())
         };
-        let (path, name) = (source.label().display(), name.unwrap_or_default());
-        let number = batch.rows.get(row).map_or(0, |row| row + 1);
-        anyhow!("{path}, data row {number}, column {name:?}: the computation overflows: {what} would be {value}")
+        match error.downcast_ref::<deepgp::Error>() {
+            Some(&deepgp::Error::NotFinite { what, row, column, value }) => {
+                let name = match what {
+                    "inputs" => schema.feature_names().get(column).cloned(),
+                    _ => schema.targets().get(column).cloned(),
+                };
+                let place = place(row, name.as_ref());
+                anyhow!("{place}: the computation overflows: {what} would be {value}")
+            }
+            Some(&deepgp::Error::Target { row, column, value, requirement }) => {
+                anyhow!("{}: the target is {value}; {requirement}", place(row, schema.targets().get(column)))
+            }
+            _ => error,
+        }
     }
 }

@@ -4,10 +4,10 @@ use crate::args::Score;
 use crate::exit_codes::usage_of;
 use crate::out::{note, path_text, print, print_json};
 use crate::rows::{Loaded, Table};
-use crate::wording::{kind, number, plural, score_table, surprise};
+use crate::wording::{confusion_table, kind, number, plural, score_table, surprise};
 use anyhow::Result;
 use deepgp_data::{Batch, Targets};
-use deepgp_fit::threads;
+use deepgp_fit::{row_info, targets, threads};
 use deepgp_task::{ScoreTally, Scores};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -46,10 +46,14 @@ pub fn run(args: &Score) -> Result<()> {
     let name = |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let task = loaded.saved.preprocessing.task;
     print(&score_table(task, &format!("{} of {}", plural(scores.rows, "row"), name(&args.data)), &columns))?;
+    if let (Some(labels), Some(levels)) = (&scores.labels, loaded.saved.preprocessing.schema.target_levels(0)) {
+        print(&confusion_table(&labels.confusion, levels))?;
+    }
     let targets = tallies.per_target(&loaded)?;
     if targets.len() > 1 {
         targets.iter().try_for_each(|(name, s)| {
-            print(&format!("  {:<44} {:>10}\n", format!("RMSE of {name}"), number(s.rmse)))
+            let rmse = s.rmse().unwrap_or(f64::NAN);
+            print(&format!("  {:<44} {:>10}\n", format!("RMSE of {name}"), number(rmse)))
         })?;
     }
     if let Some(text) = surprise(&loaded.saved.record, &scores) {
@@ -76,18 +80,19 @@ pub struct Tallies {
 impl Tallies {
     /// The scores of some rows.
     pub fn of(loaded: &Loaded, batch: &Batch) -> Result<Self> {
-        let (y, mut all) = (&batch.targets, Self::default());
-        let predictive = loaded.model.tally(&batch.inputs, y, &mut all.model)?;
+        let (y, mut all) = (&targets(loaded.saved.preprocessing.task, batch), Self::default());
+        let info = row_info(batch.columns.clone());
+        let predictive = loaded.model.tally((&batch.inputs, &info), y, &mut all.model)?;
         let of_target = |p: usize| {
             let mut tally = ScoreTally::new();
             tally.add_target(&predictive, p, y)?;
             Ok(tally)
         };
-        all.targets = match y.cols() {
+        all.targets = match batch.targets.cols() {
             1 => vec![all.model.clone()],
             targets => (0..targets).map(of_target).collect::<Result<_>>()?,
         };
-        for (name, predictive) in loaded.saved.baselines(&batch.inputs)? {
+        for (name, predictive) in loaded.saved.baselines((&batch.inputs, &info))? {
             let mut tally = ScoreTally::new();
             tally.add(&predictive, y)?;
             all.baselines.push((name, tally));

@@ -4,15 +4,16 @@ use crate::args::Show;
 use crate::fit::{kinds, summary};
 use crate::out::{print, print_json};
 use crate::rows::Loaded;
-use crate::wording::{count, duration, mixed_network, number, percent, plural};
+use crate::wording::{brief, count, duration, mixed_network, number, percent, plural};
 use anyhow::Result;
 use deepgp::kernel::{Kernel, Smoothness};
 use deepgp::layer::Layer;
 use deepgp::likelihood::Likelihood;
 use deepgp_data::{Kind, Schema};
 use deepgp_fit::ModelSettings;
+use deepgp_fit::names::TaskName;
 use deepgp_report::mean_square_slopes;
-use deepgp_task::{Preprocessing, Record, SavedModel};
+use deepgp_task::{Preprocessing, Record, SavedModel, Task};
 use serde_json::{Value, json};
 
 /// Columns whose relevance is shown.
@@ -42,6 +43,8 @@ fn described(saved: &SavedModel) -> Value {
         "network": mixed_network(saved),
         "tried": saved.record.tried,
         "targets": schema.targets(),
+        "task": TaskName::from(saved.preprocessing.task),
+        "levels": schema.target_levels(0),
         "columns": schema.inputs(),
         "features": schema.feature_names(),
         "indicators": saved.heaviest().indicators,
@@ -68,7 +71,7 @@ fn text(saved: &SavedModel) -> String {
     if let Some(date) = &record.date {
         out += &format!(", {date}");
     }
-    out += &format!("\n\npredicts {}\n", schema.targets().join(", "));
+    out += &format!("\n\npredicts {}\n", targets(saved));
     out += &format!("from     {}\n", columns(schema));
     if let Some(indicators) = &saved.heaviest().indicators {
         out += &format!("         and {} of inputs that take few values\n", plural(indicators.count(), "indicator"));
@@ -97,7 +100,20 @@ fn text(saved: &SavedModel) -> String {
     if all.len() > SHOWN {
         out += &format!("  and {} more\n", plural(all.len() - SHOWN, "column"));
     }
-    out + &training(record)
+    out + &training(saved.preprocessing.task, record)
+}
+
+/// The targets, and what they are if not numbers: "sick: no or yes", "visits, a count".
+fn targets(saved: &SavedModel) -> String {
+    let (schema, task) = (&saved.preprocessing.schema, saved.preprocessing.task);
+    let names = schema.targets().join(", ");
+    match (task, schema.target_levels(0)) {
+        (Task::Classes { .. }, Some(levels)) => format!("{names}, one of {}", levels.join(", ")),
+        (Task::Ordinal { .. }, Some(levels)) => format!("{names}, in this order {}", levels.join(", ")),
+        (Task::Counts, _) => format!("{names}, a count"),
+        (Task::Censored, _) => format!("{names}, of which some were known within bounds"),
+        _ => names,
+    }
 }
 
 fn columns(schema: &Schema) -> String {
@@ -114,6 +130,32 @@ fn columns(schema: &Schema) -> String {
     format!("{} ({}), as {n_features}", plural(schema.inputs().len(), "column"), there.join(", "))
 }
 
+/// A likelihood that adds no noise to a number.
+fn own_noise(likelihood: &Likelihood) -> String {
+    match likelihood {
+        Likelihood::Probit(_) => "two classes by the normal distribution function (probit)".to_owned(),
+        Likelihood::Logit(_) => "two classes by the logistic function (logit)".to_owned(),
+        Likelihood::Softmax(law) => format!("{} classes by the softmax", law.n_classes),
+        Likelihood::RobustMax(law) => {
+            format!("{} classes, {} of the labels wrong", law.n_classes, percent(law.error))
+        }
+        Likelihood::Ordinal(law) => format!("{} ordered levels by the normal distribution function", law.n_levels(0)),
+        Likelihood::Poisson(_) => "Poisson".to_owned(),
+        Likelihood::NegativeBinomial(law) => format!("negative binomial, dispersion {}", number(law.dispersion[0])),
+        Likelihood::VaryingGaussian(_) => "Gaussian, its size a function of the inputs".to_owned(),
+        Likelihood::VaryingStudentT(law) => {
+            format!(
+                "Student-t, its size a function of the inputs, {} degrees of freedom",
+                number(2.0 + law.dof_above_two)
+            )
+        }
+        Likelihood::Censored(_) => "Gaussian, some of the targets known within bounds".to_owned(),
+        Likelihood::Gamma(law) => format!("gamma, shape {}", number(law.shape[0])),
+        Likelihood::Beta(law) => format!("beta, precision {}", number(law.precision[0])),
+        Likelihood::Gaussian(_) | Likelihood::StudentT(_) | Likelihood::Custom(_) => "of another kind".to_owned(),
+    }
+}
+
 /// One line for each target.
 fn noise(saved: &SavedModel) -> Vec<String> {
     let (name, spread, spreads, more): (_, _, Vec<f64>, _) = match saved.network().likelihood() {
@@ -123,17 +165,7 @@ fn noise(saved: &SavedModel) -> Vec<String> {
         Likelihood::StudentT(t) => {
             ("Student-t", "scale", t.scale.clone(), format!(", {} degrees of freedom", number(t.dof)))
         }
-        Likelihood::Probit(_) => return vec!["probit".to_owned()],
-        Likelihood::Logit(_) => return vec!["logit".to_owned()],
-        Likelihood::Ordinal(_) => return vec!["ordered levels".to_owned()],
-        Likelihood::Poisson(_) => return vec!["Poisson".to_owned()],
-        Likelihood::NegativeBinomial(_) => return vec!["negative binomial".to_owned()],
-        Likelihood::Softmax(_) => return vec!["softmax".to_owned()],
-        Likelihood::RobustMax(_) => return vec!["robust maximum".to_owned()],
-        Likelihood::VaryingGaussian(_) => return vec!["Gaussian, varying".to_owned()],
-        Likelihood::Gamma(_) => return vec!["gamma".to_owned()],
-        Likelihood::Beta(_) => return vec!["beta".to_owned()],
-        Likelihood::Custom(_) => return vec!["of a kind from outside".to_owned()],
+        other => return vec![own_noise(other)],
     };
     let Preprocessing { schema, targets, .. } = &saved.preprocessing;
     let line = |(p, (target, own)): (usize, (&String, f64))| match saved.heaviest().warps.get(p) {
@@ -210,7 +242,7 @@ pub fn relevance(saved: &SavedModel) -> Vec<(String, f64)> {
     shares
 }
 
-fn training(record: &Record) -> String {
+fn training(task: Task, record: &Record) -> String {
     let train = &record.config.train;
     let settings = serde_json::to_value(ModelSettings::of(&record.config)).unwrap_or_default();
     let setting = |name: &str| settings[name].to_string().replace('"', "");
@@ -243,11 +275,9 @@ fn training(record: &Record) -> String {
     }
     if let Some(scores) = &record.held_out {
         out += &format!(
-            "  {} held out: RMSE {}, mean log density {} nats/row, {} inside the 95 % interval{}\n",
+            "  {} held out: {}{}\n",
             plural(scores.rows, "row"),
-            number(scores.rmse),
-            number(scores.mean_log_density),
-            percent(scores.coverage_95),
+            brief(task, scores),
             record.best_step.map_or(String::new(), |step| format!("; best at step {}", count(step)))
         );
     }

@@ -1,7 +1,7 @@
 //! Numbers, times and tables as people read them.
 
 use deepgp::kernel::Kernel;
-use deepgp_task::{Better, ExpectedDensity, Measure, Record, SavedModel, Scores, Task};
+use deepgp_task::{Better, ExpectedDensity, Measure, Record, SavedModel, Scores, Task, Unit};
 
 /// Four significant digits.
 pub fn number(value: f64) -> String {
@@ -115,15 +115,57 @@ pub fn score_table(task: Task, title: &str, columns: &[(&str, &Scores)]) -> Stri
         "" => measure.title.to_owned(),
         remark => format!("{} ({remark})", measure.title),
     };
-    let show = |measure: &Measure, scores: &Scores| match measure.better {
-        Better::Near(_) => percent(measure.of(scores)),
-        Better::Lower | Better::Higher => number(measure.of(scores)),
-    };
-    let mut out = format!("{title:<46}");
+    let show = |measure: &Measure, scores: &Scores| measured(measure, scores).unwrap_or_else(|| "-".to_owned());
+    // Two blanks before the name of a score.
+    let longest = task.measures().iter().map(|measure| name(measure).chars().count()).max().unwrap_or(0);
+    let width = longest.max(44);
+    let mut out = format!("{title:<header$}", header = width + 2);
     columns.iter().for_each(|(name, _)| out += &format!(" {name:>10}"));
     for measure in task.measures() {
-        out += &format!("\n  {:<44}", name(measure));
+        out += &format!("\n  {:<width$}", name(measure));
         columns.iter().for_each(|(_, scores)| out += &format!(" {:>10}", show(measure, scores)));
+    }
+    out + "\n"
+}
+
+/// The value of a score, as a share in per cent or as a number.
+fn measured(measure: &Measure, scores: &Scores) -> Option<String> {
+    let value = measure.of(scores)?;
+    Some(match measure.unit {
+        Unit::Share => percent(value),
+        Unit::Number => number(value),
+    })
+}
+
+/// The chief scores in one line: "RMSE 2.1, mean log density -2.3 nats/row, 94.0 % inside the 95 % interval".
+pub fn brief(task: Task, scores: &Scores) -> String {
+    let chief = task.measures().iter().filter(|measure| measure.is_chief);
+    let say = |measure: &Measure| {
+        let value = measured(measure, scores)?;
+        Some(match measure.better {
+            Better::Near(_) => format!("{value} {}", measure.title),
+            _ if measure.is_joint => format!("{} {value} nats/row", measure.title),
+            _ => format!("{} {value}", measure.title),
+        })
+    };
+    chief.filter_map(say).collect::<Vec<_>>().join(", ")
+}
+
+/// Rows by their label (down) and the predicted one (across); nothing for very many labels.
+pub fn confusion_table(confusion: &[Vec<usize>], labels: &[String]) -> String {
+    const MOST: usize = 12;
+    const WIDEST: usize = 14;
+    if labels.len() > MOST {
+        return String::new();
+    }
+    let short = |label: &String| label.chars().take(WIDEST).collect::<String>();
+    let largest = confusion.iter().flatten().map(|n| n.to_string().len()).max().unwrap_or(1);
+    let width = labels.iter().map(|label| short(label).chars().count()).max().unwrap_or(0).max(largest) + 2;
+    let mut out = format!("\n  {:<width$}   predicted\n  {:<width$}", "label", "");
+    labels.iter().for_each(|label| out += &format!("{:>width$}", short(label)));
+    for (label, row) in labels.iter().zip(confusion) {
+        out += &format!("\n  {:<width$}", short(label));
+        row.iter().for_each(|n| out += &format!("{n:>width$}"));
     }
     out + "\n"
 }

@@ -77,7 +77,7 @@ fn tables_to_learn_from() {
         ("fit cut.parquet", 1, &["cut.parquet: "]),
         ("fit cut.csv.gz", 1, &["cut.csv.gz: "]),
         ("fit wide.csv", 1, &["wide.csv, line 1: the row is longer than 100000 columns"]),
-        ("fit words.csv", 1, &["words.csv, line 2: the target \"y\" holds text, such as \"red\""]),
+        ("fit words.csv --task regression", 1, &["words.csv, line 2: the target \"y\" holds text, such as \"red\""]),
         ("fit constant.csv", 1, &["constant.csv: no column is left to predict from", "it is always \"3\""]),
         ("fit ids.csv --features a", 1, &["ids.csv: column \"a\" has more than 50 different texts"]),
         ("fit folder", 1, &["folder: ", "irectory"]),
@@ -89,11 +89,196 @@ fn tables_to_learn_from() {
         ("fit homes.csv --target price --exclude price", 1, &["two roles: target and excluded"]),
         ("fit homes.csv --target price,price", 1, &["homes.csv: two columns are called \"price\""]),
         ("fit homes.csv --target price --exclude area,rooms,town", 1, &["no column is left to predict from"]),
-        ("fit homes.csv --target town", 1, &["the target \"town\" holds text"]),
+        ("fit homes.csv --target town --task regression", 1, &["the target \"town\" holds text"]),
         ("fit bare.csv --target y", 1, &["column \"y\" not found; there are \"c1\", \"c2\", by position"]),
         ("fit homes.csv --target price --delimiter é", 1, &["not delimited by that character"]),
     ];
     expect(&f, cases);
+}
+
+/// A table of `a` and other columns, whose cells are a function of the row.
+fn rows(header: &str, n: usize, cells: impl Fn(usize) -> String) -> String {
+    (0..n).fold(format!("a,{header}\n"), |text, i| text + &format!("{},{}\n", i * 37 % 60, cells(i)))
+}
+
+#[test]
+fn targets_of_every_task() {
+    let f = Folder::new("bad-targets");
+    let yes = |i: usize| if i * 37 % 60 > 30 { "yes" } else { "no" };
+    let size = |i: usize| ["small", "medium", "large"][i * 37 % 60 / 20];
+    f.write("classes.csv", rows("y", 60, |i| yes(i).to_owned())).write("one.csv", rows("y", 60, |_| "yes".to_owned()));
+    f.write("ones.csv", rows("y", 60, |_| "1".to_owned())).write("sizes.csv", rows("y", 60, |i| size(i).to_owned()));
+    f.write("names.csv", rows("y", 300, |i| format!("name {i}")));
+    f.write("halves.csv", rows("y", 60, |i| (0.5 * i as f64).to_string()));
+    f.write("below.csv", rows("y", 60, |i| (i as f64 - 3.0).to_string()));
+    f.write("counts.csv", rows("t,y", 60, |i| format!("{},{}", size(i), i * 37 % 60 / 3)));
+    let cases: &[Case] = &[
+        ("fit one.csv", 1, &["the target \"y\" is always \"yes\": there is nothing to tell apart"]),
+        ("fit ones.csv --task classes", 1, &["the target \"y\" is always \"1\""]),
+        ("fit ones.csv --task ordinal", 1, &["the target \"y\" is always \"1\""]),
+        ("fit names.csv", 1, &["\"y\" has 300 different texts, such as \"name 0\"; at most 100 classes"]),
+        ("fit names.csv --task ordinal", 1, &["\"y\" has 300 different texts"]),
+        ("fit classes.csv --positive maybe", 1, &["the target \"y\" is never \"maybe\"; it is \"no\", \"yes\""]),
+        ("fit sizes.csv --positive small", 1, &["'positive' is for two classes, and the target \"y\" has 3"]),
+        ("fit counts.csv --positive 3", 1, &["'positive' is for two classes, and the target \"y\" has 20"]),
+        ("fit sizes.csv --levels small,medium", 1, &["\"y\" is \"large\" in 20 rows, which is not among the levels"]),
+        ("fit sizes.csv --levels small,medium,small,large", 1, &["the level \"small\" of \"y\" is listed twice"]),
+        ("fit sizes.csv --task ordinal", 1, &["the levels of \"y\" have no order", "\"large\", \"medium\", \"small\""]),
+        ("fit sizes.csv --task regression", 1, &["sizes.csv, line 2: the target \"y\" holds text, such as \"small\""]),
+        ("fit sizes.csv --task counts", 1, &["sizes.csv, line 2: the target \"y\" holds text"]),
+        (
+            "fit halves.csv --task counts",
+            1,
+            &["the target \"y\" holds fractions, and counts are whole numbers from 0 on"],
+        ),
+        ("fit below.csv --task counts", 1, &["the target \"y\" holds -3, and counts are whole numbers from 0 on"]),
+        ("fit halves.csv --task classes", 0, &[]),
+        ("fit counts.csv --target y,t", 1, &["only if all are numbers, and \"t\" is not; fit one at a time"]),
+        ("fit counts.csv --target a,y --task counts", 1, &["fit one at a time"]),
+        ("fit halves.csv --likelihood probit", 1, &["the likelihood probit is not for numbers", "\"y\"", "student-t"]),
+        ("fit classes.csv --likelihood gamma", 1, &["the likelihood gamma is not for two classes", "probit, logit"]),
+        ("fit sizes.csv --likelihood probit", 1, &["the likelihood probit is not for 3 classes", "softmax"]),
+        ("fit counts.csv --likelihood beta", 1, &["the likelihood beta is not for counts", "negative-binomial"]),
+        ("fit below.csv --likelihood gamma", 1, &["\"y\" holds -3, and the likelihood gamma is for numbers above 0"]),
+        ("fit halves.csv --likelihood gamma", 1, &["\"y\" holds 0, and the likelihood gamma is for numbers above 0"]),
+        ("fit halves.csv --likelihood beta", 1, &["\"y\" holds 0, and the likelihood beta", "between 0 and 1"]),
+        (
+            "fit counts.csv --target a,y --likelihood varying-gaussian",
+            1,
+            &["the likelihood varying-gaussian is for a single target; fit one at a time"],
+        ),
+        ("fit classes.csv --transform log", 1, &["a transform is for numbers", "\"y\""]),
+        ("fit sizes.csv --transform ranks", 1, &["a transform is for numbers", "\"y\""]),
+        ("fit counts.csv --transform yeo-johnson", 1, &["a transform is for numbers", "\"y\""]),
+        ("fit below.csv --task percent", 2, &[]),
+        ("fit below.csv --likelihood magic", 2, &[]),
+    ];
+    let (refused, others): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|(_, _, pieces)| !pieces.is_empty());
+    expect(&f, &refused.into_iter().copied().collect::<Vec<Case>>());
+    for (line, code, _) in others {
+        let done = f.run(&format!("{line} --quiet {QUICK}"));
+        assert!(done.code == *code && !done.err.contains("panicked"), "{done:#?}");
+        let _ = std::fs::remove_file(f.path("model.deepgp"));
+    }
+}
+
+#[test]
+fn columns_that_say_more_of_rows() {
+    let f = Folder::new("bad-roles");
+    for (name, cell) in [("zero", "0"), ("minus", "-2"), ("gone", ""), ("word", "x"), ("endless", "inf")] {
+        let role = |i: usize| if i == 4 { cell.to_owned() } else { (1 + i % 5).to_string() };
+        f.write(&format!("{name}.csv"), rows("e,y", 60, |i| format!("{},{}", role(i), i * 37 % 60 / 3)));
+    }
+    f.write("none.csv", rows("w,y", 60, |i| format!("0,{i}")));
+    let high = |i: usize| if i == 7 { 3.0 } else { 1.5 * i as f64 + 1.0 };
+    let mark = |i: usize| if i == 5 { "perhaps" } else { "" };
+    f.write(
+        "bounds.csv",
+        rows("mark,low,high,y", 60, |i| format!("{},{},{},{}", mark(i), 1.5 * i as f64, high(i), 1.5 * i as f64)),
+    );
+    f.write("open.csv", rows("low,high,y", 60, |_| ",,".to_owned()));
+    f.write(
+        "days.csv",
+        rows("day,who,y", 60, |i| {
+            format!("{},p{},{i}", if i == 9 { "soon".into() } else { format!("2024-01-{:02}", 1 + i % 28) }, i % 4)
+        }),
+    );
+    f.write("classes.csv", rows("e,y", 60, |i| format!("1,{}", if i % 2 == 0 { "yes" } else { "no" })));
+    f.write("folds.csv", "a,e,y\n1,1,maybe\n2,1,perhaps\n").write("bare.csv", "a,e\n1,1\n");
+    const EXPOSURE: &str = "is not an exposure; an exposure is a positive number";
+    let cases: &[Case] = &[
+        ("fit zero.csv --exposure e", 1, &["zero.csv, line 6, column \"e\": \"0\"", EXPOSURE]),
+        ("fit minus.csv --exposure e", 1, &["minus.csv, line 6, column \"e\": \"-2\"", EXPOSURE]),
+        ("fit gone.csv --exposure e", 1, &["gone.csv, line 6, column \"e\": \"\"", EXPOSURE]),
+        ("fit word.csv --exposure e", 1, &["word.csv, line 6, column \"e\": \"x\"", "is not an exposure"]),
+        ("fit endless.csv --exposure e", 1, &["endless.csv, line 6, column \"e\": \"inf\"", "is not an exposure"]),
+        ("fit zero.csv --exposure days", 1, &["zero.csv: column \"days\" not found"]),
+        (
+            "fit minus.csv --task regression --noise-std e",
+            1,
+            &["minus.csv, line 6, column \"e\": \"-2\" is not a standard"],
+        ),
+        (
+            "fit gone.csv --task regression --noise-std e",
+            1,
+            &["gone.csv, line 6, column \"e\": \"\" is not a standard"],
+        ),
+        ("fit minus.csv --weight e", 1, &["minus.csv, line 6, column \"e\": \"-2\" is not a weight"]),
+        ("fit word.csv --weight e", 1, &["word.csv, line 6, column \"e\": \"x\" is not a weight"]),
+        ("fit gone.csv --weight e", 1, &["gone.csv, line 6, column \"e\": \"\" is not a weight"]),
+        ("fit none.csv --weight w", 1, &["none.csv: no rows with a target and a positive weight found"]),
+        ("fit zero.csv --weight y --target y", 1, &["column \"y\" is asked for in two roles: target and weight"]),
+        ("fit zero.csv --weight e --exposure e", 1, &["column \"e\" is asked for in two roles"]),
+        ("fit zero.csv --weight e --features a,e", 1, &["column \"e\" is asked for in two roles"]),
+        // What would say nothing is not passed over.
+        ("fit zero.csv --task regression --exposure e", 1, &["line 6, column \"e\": \"0\""]),
+        ("fit classes.csv --exposure e", 1, &["'exposure' is for counts", "\"y\" is predicted otherwise"]),
+        ("fit classes.csv --noise-std e", 1, &["'noise-std' is for a single number", "\"y\" is predicted otherwise"]),
+        ("fit classes.csv --target y --censored e", 1, &["classes.csv, line 2", "holds text"]),
+        ("fit bounds.csv --lower low --upper high --task counts --exclude mark", 1, &["line 9: the lower bound 10.5"]),
+        (
+            "fit bounds.csv --lower low --upper high",
+            1,
+            &["bounds.csv, line 9", "the lower bound 10.5 (column \"low\")", "\"high\""],
+        ),
+        (
+            "fit bounds.csv --lower low --task regression",
+            1,
+            &["'lower' is for numbers, some of them known within bounds"],
+        ),
+        (
+            "fit bounds.csv --censored mark",
+            1,
+            &["bounds.csv, line 7, column \"mark\": \"perhaps\" is not a mark of censoring"],
+        ),
+        ("fit bounds.csv --censored mark --lower low", 1, &["column \"mark\" is asked for in two roles"]),
+        ("fit bounds.csv --target y,low --censored mark", 1, &["a mark of censoring needs a single target"]),
+        ("fit bounds.csv --task censored", 1, &["for bounds of \"y\", name the column"]),
+        ("fit open.csv --lower low --upper high", 1, &["open.csv: no rows with a target found"]),
+        ("fit days.csv --time-column day", 1, &["days.csv, line 11, column \"day\": \"soon\""]),
+        (
+            "fit days.csv --group whose --exclude day",
+            1,
+            &["column \"whose\" not found; there are \"a\", \"day\", \"who\""],
+        ),
+        ("fit days.csv --keep whom --exclude day", 1, &["column \"whom\" not found"]),
+        ("fit classes.csv --valid nowhere.csv", 1, &["nowhere.csv: No such file"]),
+        ("fit classes.csv --valid bare.csv", 1, &["bare.csv: column \"y\" not found"]),
+        ("fit classes.csv --valid folds.csv", 1, &["folds.csv: no rows with a target found"]),
+    ];
+    expect(&f, cases);
+}
+
+#[test]
+fn tables_that_a_model_of_a_task_cannot_take() {
+    let f = Folder::new("bad-task-tables");
+    let count = |i: usize| (i * 37 % 60 / 3).to_string();
+    f.write("counts.csv", rows("e,y", 60, |i| format!("{},{}", 1 + i % 5, count(i))));
+    f.write("classes.csv", rows("y", 60, |i| if i * 37 % 60 > 30 { "yes" } else { "no" }.to_owned()));
+    f.write("late.csv", rows("mark,y", 60, |i| format!("{},{}", if i % 4 == 0 { ">" } else { "" }, 1.5 * i as f64)));
+    f.run(&format!("fit counts.csv --exposure e --out counts.deepgp --quiet {QUICK}")).ok();
+    f.run(&format!("fit classes.csv --out classes.deepgp --quiet {QUICK}")).ok();
+    f.run(&format!("fit late.csv --censored mark --out late.deepgp --quiet {QUICK}")).ok();
+    f.write("below.csv", "a,e,y\n1,1,2\n2,1,\n3,1,-4\n").write("half.csv", "a,e,y\n1,1,2\n2,1,2.5\n");
+    f.write("idle.csv", "a,e,y\n1,1,2\n2,0,3\n").write("blank.csv", "a,e,y\n1,,2\n").write("gone.csv", "a,y\n1,\n2,\n");
+    f.write("others.csv", "a,y\n1,maybe\n2,never\n").write("unmarked.csv", "a,y\n1,2\n");
+    f.write("odd.csv", "a,mark,y\n1,,2\n2,often,3\n");
+    let cases: &[Case] = &[
+        ("score counts.deepgp below.csv", 1, &["below.csv, data row 3, column \"y\"", "-4", "at least 0"]),
+        ("predict counts.deepgp below.csv --log-density -o p.csv", 1, &["below.csv, data row 3, column \"y\"", "-4"]),
+        ("score counts.deepgp half.csv", 1, &["half.csv, data row 2, column \"y\"", "2.5", "a whole number"]),
+        ("report counts.deepgp half.csv -o page.html", 1, &["half.csv, data row 2, column \"y\"", "2.5"]),
+        ("predict counts.deepgp idle.csv -o p.csv", 1, &["idle.csv, line 3, column \"e\": \"0\" is not an exposure"]),
+        ("score counts.deepgp blank.csv", 1, &["blank.csv, line 2, column \"e\": \"\" is not an exposure"]),
+        ("score classes.deepgp gone.csv", 1, &["gone.csv: no rows with a target found"]),
+        ("score classes.deepgp others.csv", 1, &["others.csv: no rows with a target found"]),
+        ("report classes.deepgp others.csv -o page.html", 1, &["others.csv: no rows with a target found"]),
+        ("score classes.deepgp late.deepgp", 1, &["late.deepgp: this is a deepgp model"]),
+        ("score late.deepgp unmarked.csv", 1, &["unmarked.csv: column \"mark\" not found"]),
+        ("score late.deepgp odd.csv", 1, &["odd.csv, line 3, column \"mark\": \"often\" is not a mark of censoring"]),
+    ];
+    expect(&f, cases);
+    f.run("predict late.deepgp unmarked.csv").ok();
 }
 
 #[test]
@@ -315,7 +500,7 @@ fn strange_tables_are_fine() {
         f.run(&format!("score {name}.deepgp {name}.csv")).ok();
         f.run(&format!("predict {name}.deepgp {name}.csv -o {name}.out")).ok();
     }
-    assert!(f.read("spaced.out").starts_with("row,\"the, target_mean\","));
+    assert!(f.read("spaced.out").starts_with("row,\"the, target_label\","));
 }
 
 /// A target that no number holds once it is standardised, behind a row without one.

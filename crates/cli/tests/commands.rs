@@ -143,7 +143,9 @@ fn every_option_of_fit() {
         ("--kernel matern52 --hidden 0", "kernel", "matern52".into()),
         ("--kernel spectral-mixture", "kernel", "spectral-mixture".into()),
         ("--mean linear", "mean", "linear".into()),
-        ("--noise student-t", "noise", "student-t".into()),
+        ("--likelihood student-t", "likelihood", "student-t".into()),
+        // Its old name.
+        ("--noise student-t", "likelihood", "student-t".into()),
         ("--alpha 0.5", "alpha", 0.5.into()),
         ("--damping 0.1", "damping", 0.1.into()),
         ("--lr 0.02", "lr", 0.02.into()),

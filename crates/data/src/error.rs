@@ -159,8 +159,8 @@ pub enum Error {
     },
     /// The target holds text.
     #[error(
-        "{}, {place}: the target {column:?} holds text, such as {text:?}; targets must be numbers (for two classes, \
-         write them as 0 and 1)",
+        "{}, {place}: the target {column:?} holds text, such as {text:?}, and numbers were asked \
+         for",
         path.display()
     )]
     TextTarget {
@@ -239,7 +239,7 @@ pub enum Error {
         /// Name of the column.
         column: String,
         /// The cell, shortened if long.
-        text: String,
+        text: Box<str>,
         /// What it should be: "a weight".
         role: &'static str,
         /// What such cells hold.

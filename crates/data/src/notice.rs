@@ -105,6 +105,15 @@ pub enum Notice {
         /// How many different ones.
         different: usize,
     },
+    /// Few rows have some of the labels of a target.
+    RareLabels {
+        /// The target.
+        column: String,
+        /// The labels.
+        labels: Vec<String>,
+        /// Each has fewer rows than this.
+        rows: u64,
+    },
     /// A column has missing values in the training data; an indicator feature tells where.
     MissingInTraining {
         /// The column.
@@ -190,6 +199,13 @@ impl Display for Notice {
                 f,
                 "the target {column:?} takes {different} whole numbers only; it is predicted as any other number"
             ),
+            Self::RareLabels { column, labels, rows } => {
+                const SHOWN: usize = 5;
+                let shown: Vec<String> = labels.iter().take(SHOWN).map(|label| format!("{label:?}")).collect();
+                let more = if labels.len() > SHOWN { ", …" } else { "" };
+                write!(f, "the target {column:?} is {}{more} in fewer than {rows} rows", shown.join(" or "))?;
+                write!(f, " each: their probabilities are rough")
+            }
             Self::MissingInTraining { column, count } => {
                 write!(f, "column {column:?} is missing in {}; the feature \"{column}=NA\" tells where", rows(*count))
             }

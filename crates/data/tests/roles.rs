@@ -51,6 +51,7 @@ fn count_roles() -> Roles {
         exposure: named("days"),
         noise_std: named("sigma"),
         keep: vec!["id".into(), "who".into()],
+        exclude: vec!["when".into()],
         ..roles()
     }
 }
@@ -150,7 +151,7 @@ fn cells_are_checked() {
 #[test]
 fn times_are_numbers_or_dates_of_one_order() -> Result<()> {
     let table = |cells: [&str; 3]| format!("x,t,y\n1,{},1\n2,{},2\n3,{},4\n", cells[0], cells[1], cells[2]);
-    let timed = Roles { time: named("t"), ..roles() };
+    let timed = Roles { time: named("t"), exclude: vec!["t".into()], ..roles() };
     let times = |cells| {
         let learnt = learn(&table(cells), &timed)?;
         let (batch, _) = read(&learnt.schema, &table(cells), Targets::Required)?;
@@ -164,9 +165,11 @@ fn times_are_numbers_or_dates_of_one_order() -> Result<()> {
     assert_eq!(times(["01/02/1970", "01/13/1970", "1970-01-02"])?.1, days([1.0, 12.0, 1.0]));
     let ambiguous = times(["01/02/1970", "02/03/1970", "02/04/1970"]);
     assert!(matches!(ambiguous, Err(Error::AmbiguousDates { text, .. }) if text == "01/02/1970"));
-    // The time is an input if it is asked for as one.
-    let both = Roles { inputs: Some(vec!["t".into(), "x".into()]), ..timed };
-    assert_eq!(learn(&table(["3", "2.5", "-1"]), &both)?.schema.feature_names(), ["t", "x"]);
+    // The time is an input, too, unless it is excluded.
+    let both = Roles { exclude: Vec::new(), ..timed.clone() };
+    assert_eq!(learn(&table(["3", "2.5", "-1"]), &both)?.schema.feature_names(), ["x", "t"]);
+    let named = Roles { inputs: Some(vec!["t".into(), "x".into()]), ..both };
+    assert_eq!(learn(&table(["3", "2.5", "-1"]), &named)?.schema.feature_names(), ["t", "x"]);
     Ok(())
 }
 

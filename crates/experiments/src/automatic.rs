@@ -126,7 +126,9 @@ impl AutoStudy {
             for (task, data) in data.iter().enumerate().filter(|(_, data)| split < data.splits.len()) {
                 let rows = data.x.rows() - data.splits[split].len();
                 for (name, mode) in MODES {
-                    if mode == Mode::Auto || rows <= MOST_EXACT_ROWS {
+                    // A GP in closed form is one with Gaussian noise.
+                    let is_closed = data.task == deepgp_task::Task::Regression && rows <= MOST_EXACT_ROWS;
+                    if mode == Mode::Auto || is_closed {
                         let (study, task_name) = (self.name.clone(), self.tasks[task].name.clone());
                         all.push((task, Key { study, task: task_name, variant: name.to_owned(), split }));
                     }
@@ -151,7 +153,7 @@ pub fn repeat(
     stop: &AtomicBool,
 ) -> Result<Option<Run>> {
     let Some((_, mode)) = MODES.iter().find(|(name, _)| *name == key.variant) else { return Ok(None) };
-    let data = StandardisedData::new(parts.train.0.clone(), parts.train.1.clone())?;
+    let data = StandardisedData::for_task(parts.task, parts.train.0.clone(), parts.train.1.clone())?;
     let settings = SearchSettings { effort, seed, ..SearchSettings::default() };
     let started = Instant::now();
     let mut automatic = Automatic { effort, seed, expected: None, tried: Vec::new() };

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::record::Run;
+use deepgp_task::Scores;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
@@ -56,9 +57,9 @@ impl Metric {
     pub fn of(self, run: &Run) -> Option<f64> {
         let scores = run.result.scores.as_ref();
         match self {
-            Self::Rmse => scores.map(|s| s.rmse),
+            Self::Rmse => scores.and_then(Scores::rmse),
             Self::MeanLogDensity => scores.map(|s| s.mean_log_density),
-            Self::Coverage95 => scores.map(|s| s.coverage_95),
+            Self::Coverage95 => scores.and_then(Scores::coverage_95),
             Self::Seconds => Some(run.seconds),
         }
     }

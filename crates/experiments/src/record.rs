@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 /// A line of a record file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "lines are written and read one at a time")]
 pub enum Line {
     /// A model was trained and scored on the test part of a split.
     Run(Run),

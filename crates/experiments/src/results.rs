@@ -350,7 +350,8 @@ impl Run {
     /// The linear model's RMSE on the same rows, if this run's is above it: a fit that is lost.
     pub fn lost_to(&self) -> Option<f64> {
         let (_, linear) = self.result.baselines.iter().find(|(name, _)| name == "linear")?;
-        (self.result.scores.as_ref()?.rmse > linear.rmse).then_some(linear.rmse)
+        let (rmse, linear) = (self.result.scores.as_ref()?.rmse()?, linear.rmse()?);
+        (rmse > linear).then_some(linear)
     }
 
     /// Whether training gave up.

@@ -5,7 +5,7 @@ use crate::record::{Course, RunResult};
 use crate::task::Parts;
 use deepgp::infer::Event;
 use deepgp::train::{Progress, Termination};
-use deepgp_task::{Config, LinearModel, ScoreTally, Scores, StandardisedData, baselines};
+use deepgp_task::{Baselines, Config, Linear, ScoreTally, Scores, StandardisedData};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,14 @@ const COURSE_POINTS: usize = 10;
 /// What data or configuration are refused for.
 pub fn run(parts: &Parts, config: &Config, stop: &AtomicBool) -> Result<Option<(RunResult, f64)>> {
     let (x, y) = &parts.train;
-    let data = StandardisedData::new(x.clone(), y.clone())?;
+    let data = StandardisedData::for_task(parts.task, x.clone(), y.clone())?;
+    let likelihood = match parts.task.likelihoods().contains(&config.likelihood) {
+        true => config.likelihood,
+        false => parts.task.default_likelihood(),
+    };
+    let config = &Config { likelihood, ..config.clone() };
+    let coded = if data.is_for(likelihood)? { None } else { Some(data.clone().for_likelihood(likelihood)?) };
+    let (plain, data) = (&data, coded.as_ref().unwrap_or(&data));
     let mut trainer = data.trainer(config)?;
     let (mut course, every) = (Course::default(), config.train.iterations.div_ceil(COURSE_POINTS).max(1));
     let started = Instant::now();
@@ -49,7 +56,7 @@ pub fn run(parts: &Parts, config: &Config, stop: &AtomicBool) -> Result<Option<(
     let scores = Some(model.score(&parts.test.0, &parts.test.1)?).filter(Scores::is_finite);
     let result = RunResult {
         scores,
-        baselines: baseline_scores(&data, parts)?,
+        baselines: baseline_scores(plain, parts)?,
         termination: outcome.termination,
         steps: outcome.steps,
         energy: course,
@@ -62,9 +69,9 @@ pub fn run(parts: &Parts, config: &Config, stop: &AtomicBool) -> Result<Option<(
 
 /// Scores of a constant and of a linear model on the same rows, where they are finite.
 pub(crate) fn baseline_scores(data: &StandardisedData, parts: &Parts) -> Result<Vec<(String, Scores)>> {
-    let (linear, (x, y)) = (LinearModel::fit(data)?, &parts.test);
+    let (linear, (x, y)) = (Linear::fit(data)?, &parts.test);
     let mut all = Vec::new();
-    for (name, predictive) in baselines(data.task(), data.inputs(), data.targets(), linear.as_ref(), x)? {
+    for (name, predictive) in Baselines::of(data, linear.as_ref()).predictive(x)? {
         let mut tally = ScoreTally::new();
         tally.add(&predictive, y)?;
         all.push((name.to_owned(), tally.scores()?));

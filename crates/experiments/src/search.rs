@@ -49,13 +49,13 @@ pub struct Found {
 /// # Errors
 /// [`Error::TooFewRows`], and what the data or the configuration are refused for.
 pub fn search(
-    x: &Mat,
-    y: &Mat,
+    task: deepgp_task::Task,
+    (x, y): (&Mat, &Mat),
     config: &Config,
     settings: &SearchSettings,
     stop: &AtomicBool,
 ) -> Result<Option<Found>> {
-    let divisions = hold_out(x, y, settings)?;
+    let divisions = hold_out(task, (x, y), settings)?;
     let rate_at = |u: f64| {
         let (low, high) = (settings.bounds.0.ln(), settings.bounds.1.ln());
         (low + u * (high - low)).exp().clamp(settings.bounds.0, settings.bounds.1)
@@ -82,11 +82,11 @@ pub fn search(
         }
         let loss = total / divisions.len() as f64;
         tried.push((u, loss));
-        let mean = |of: fn(&Scores) -> f64| {
-            let all = scores.iter().map(|scores| scores.as_ref().map(of)).collect::<Option<Vec<f64>>>();
+        let mean = |of: fn(&Scores) -> Option<f64>| {
+            let all = scores.iter().map(|scores| scores.as_ref().and_then(of)).collect::<Option<Vec<f64>>>();
             all.map(|all| all.iter().sum::<f64>() / all.len() as f64)
         };
-        let (rmse, mean_log_density) = (mean(|s| s.rmse), mean(|s| s.mean_log_density));
+        let (rmse, mean_log_density) = (mean(Scores::rmse), mean(|s| Some(s.mean_log_density)));
         trials.push(Trial { learning_rate, loss, rmse, mean_log_density, expected_improvement });
     }
     let (best, loss) = best(&tried)?;
@@ -95,7 +95,7 @@ pub fn search(
 }
 
 /// Divides training rows into those to learn from and those to validate on, in several ways; no row is held out twice.
-fn hold_out(x: &Mat, y: &Mat, settings: &SearchSettings) -> Result<Vec<Parts>> {
+fn hold_out(task: deepgp_task::Task, (x, y): (&Mat, &Mat), settings: &SearchSettings) -> Result<Vec<Parts>> {
     let rows = x.rows();
     if rows < LEAST_ROWS {
         return Err(Error::TooFewRows { rows, least: LEAST_ROWS });
@@ -107,7 +107,7 @@ fn hold_out(x: &Mat, y: &Mat, settings: &SearchSettings) -> Result<Vec<Parts>> {
         let mut is_held_out = vec![false; rows];
         test.iter().for_each(|&row| is_held_out[row] = true);
         let (test, train): (Vec<usize>, Vec<usize>) = (0..rows).partition(|&row| is_held_out[row]);
-        Parts::of(x, y, &train, &test)
+        Parts::of(task, (x, y), &train, &test)
     };
     Ok(order.chunks_exact(held_out).take(settings.repeats.max(1)).map(divide).collect())
 }
@@ -117,7 +117,10 @@ fn loss(criterion: Criterion, scores: Option<&Scores>, constant: Option<&Scores>
     let (Some(scores), Some(constant)) = (scores, constant) else { return 0.0 };
     let loss = match criterion {
         // A fit without any error at all must stay a number.
-        Criterion::Rmse => (scores.rmse / constant.rmse).max(f64::MIN_POSITIVE).ln(),
+        Criterion::Rmse => {
+            let ratio = scores.rmse().zip(constant.rmse()).map_or(1.0, |(rmse, constant)| rmse / constant);
+            ratio.max(f64::MIN_POSITIVE).ln()
+        }
         Criterion::LogDensity => constant.mean_log_density - scores.mean_log_density,
     };
     if loss.is_nan() { 0.0 } else { loss.min(0.0) }
@@ -156,7 +159,7 @@ mod tests {
         let (x, y) = builtin::step(80, 0.1, 1);
         let settings = SearchSettings { trials: 6, ..SearchSettings::default() };
         let stop = AtomicBool::new(false);
-        let first = search(&x, &y, &quick(), &settings, &stop)?.expect("nobody stopped it");
+        let first = search(Task::Regression, (&x, &y), &quick(), &settings, &stop)?.expect("nobody stopped it");
         assert_eq!(first.trials.len(), 6);
         assert_eq!(first.rows, (64, 48));
         for (i, trial) in first.trials.iter().enumerate() {
@@ -170,19 +173,21 @@ mod tests {
         let of_rate = |trial: &&Trial| trial.learning_rate < 1e-3;
         let slowest = first.trials.iter().find(of_rate).expect("one of the design");
         assert!(least.loss < slowest.loss - 0.2, "{:?}", first.trials);
-        assert_eq!(search(&x, &y, &quick(), &settings, &stop)?, Some(first));
+        assert_eq!(search(Task::Regression, (&x, &y), &quick(), &settings, &stop)?, Some(first));
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(search(&x, &y, &quick(), &settings, &stop)?, None);
+        assert_eq!(search(Task::Regression, (&x, &y), &quick(), &settings, &stop)?, None);
         Ok(())
     }
 
     #[test]
     fn a_lost_run_counts_as_a_constant() {
         let score = |rmse, mean_log_density| {
-            let constant = Task::Regression.constant(&Standardiser::identity(1), 1);
+            let constant = Task::Regression.constant(&Standardiser::identity(1), None, 1, None);
             let mut tally = ScoreTally::new();
             tally.add(&constant, &Mat::zeros(1, 1)).expect("one row");
-            Scores { rmse, mean_log_density, ..tally.scores().expect("one row") }
+            let mut scores = Scores { mean_log_density, ..tally.scores().expect("one row") };
+            scores.numbers.as_mut().expect("numbers").rmse = rmse;
+            scores
         };
         let constant = score(2.0, -2.0);
         assert_eq!(loss(Criterion::Rmse, Some(&score(1e9, 0.0)), Some(&constant)), 0.0);

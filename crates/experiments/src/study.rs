@@ -7,7 +7,7 @@ use crate::pool;
 use crate::record::{Choice, Key, Line, Run, Search, SearchSettings};
 use crate::run::run;
 use crate::search::search;
-use crate::task::{Task, TaskData};
+use crate::task::{Parts, Task, TaskData};
 use crate::variant::Variant;
 use deepgp_task::Config;
 use std::collections::HashMap;
@@ -255,9 +255,9 @@ impl Study {
     ) -> Result<Option<Search>> {
         let Some(settings) = self.search else { return Ok(None) };
         let config = self.variants[group.variant].config(data[group.task].x.cols());
-        let (x, y) = data[group.task].parts(SEARCH_SPLIT)?.train;
+        let Parts { task, train: (x, y), .. } = data[group.task].parts(SEARCH_SPLIT)?;
         let started = Instant::now();
-        let Some(found) = search(&x, &y, &config, &settings, stop)? else { return Ok(None) };
+        let Some(found) = search(task, (&x, &y), &config, &settings, stop)? else { return Ok(None) };
         Ok(Some(Search {
             key: self.search_key(group),
             config,

@@ -167,10 +167,11 @@ fn the_automatic_mode_says_which_splits_are_far_below() {
     drop(log);
     let n = 14;
     let column = Mat::from_fn(n, 1, |row, _| (row as f64).sin());
-    let data = TaskData { x: column.clone(), y: column, splits: (0..7).map(|split| vec![split]).collect() };
+    let task = deepgp_task::Task::Regression;
+    let data = TaskData { task, x: column.clone(), y: column, splits: (0..7).map(|split| vec![split]).collect() };
     let study = AutoStudy {
         name: "auto".into(),
-        tasks: vec![Task { name: "t".into(), dataset: "t".into(), target: 0 }],
+        tasks: vec![Task { name: "t".into(), dataset: "t".into(), target: 0, kind: None }],
         splits: Some((0..6).collect()),
         effort: 1.0,
         seed: 0,

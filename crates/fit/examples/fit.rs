@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let result = fit.run(&stop, &mut tell)?;
 
     if let Some(scores) = &result.saved.record.held_out {
-        println!("{} rows held out: RMSE {:.4}", scores.rows, scores.rmse);
+        println!("{} rows held out: mean log density {:.4}", scores.rows, scores.mean_log_density);
         println!("mean log density {:.4} nats a row, higher is better", scores.mean_log_density);
     }
     for remark in result.remarks() {

@@ -1,5 +1,6 @@
 //! What can go wrong with a fit.
 
+use crate::target_error::TargetError;
 use deepgp_io::FileError;
 use deepgp_task::WarpKind;
 use std::path::PathBuf;
@@ -94,6 +95,9 @@ pub enum Error {
     /// The place of the model file.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// The target, which cannot be predicted as it should be.
+    #[error(transparent)]
+    Target(#[from] TargetError),
     /// The table, as it is read.
     #[error(transparent)]
     Data(#[from] deepgp_data::Error),

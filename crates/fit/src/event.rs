@@ -1,5 +1,6 @@
 //! What happens in a fit, as values for whoever shows or records it.
 
+use crate::target::TargetChoice;
 use deepgp_data::Notice;
 use deepgp_io::FileError;
 use deepgp_task::Tried;
@@ -16,6 +17,11 @@ pub enum Event<'a> {
     TargetChosen {
         /// The column.
         column: &'a str,
+    },
+    /// What the target is taken for is known.
+    TaskChosen {
+        /// That.
+        choice: &'a TargetChoice,
     },
     /// The columns are known.
     SchemaLearnt {
@@ -97,6 +103,6 @@ pub struct Progress {
     pub seconds_left: Option<f64>,
     /// Running mean of the energy.
     pub energy: f64,
-    /// RMSE and mean log density of held-out rows, when they were last scored.
-    pub held_out: Option<(f64, f64)>,
+    /// RMSE, where the task has one, and mean log density of held-out rows, when they were last scored.
+    pub held_out: Option<(Option<f64>, f64)>,
 }

@@ -41,15 +41,18 @@ impl Fit {
     pub fn new(plan: Plan, source: &Source, on_event: OnEvent<'_>) -> Result<Self> {
         output::check(&plan)?;
         let names_target = !plan.targets().is_empty();
-        let Learnt { plan, schema, notices, .. } = learn(plan, source)?;
+        let Learnt { plan, schema, task, choice, notices, .. } = learn(plan, source)?;
         if let ([column, ..], false) = (plan.targets(), names_target) {
             on_event(Event::TargetChosen { column });
+        }
+        if let Some(choice) = &choice {
+            on_event(Event::TaskChosen { choice });
         }
         on_event(Event::SchemaLearnt { notices: &notices });
         if let Some(path) = plan.checkpoint_path().filter(|path| path.exists()) {
             on_event(Event::CheckpointReplaced { path: &path });
         }
-        let data = TrainingData::read(&plan, source, schema)?;
+        let data = TrainingData::read(&plan, source, schema, task)?;
         on_event(Event::RowsRead { notices: &data.notices });
         Ok(Self { plan, data, notices, start: Start::Fresh })
     }

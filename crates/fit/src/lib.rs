@@ -27,7 +27,7 @@
 //! };
 //! let fit = Fit::new(Plan::new(&settings)?, &source, &mut on_event)?;
 //! let result = fit.run(&AtomicBool::new(false), &mut on_event)?;
-//! assert!(result.saved.record.held_out.is_some_and(|scores| scores.rmse < 0.5));
+//! assert!(result.saved.record.held_out.is_some_and(|scores| scores.rmse().is_some_and(|rmse| rmse < 0.3)));
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -53,6 +53,8 @@ mod search_checkpoint;
 mod search_run;
 mod settings;
 mod stop;
+mod target;
+mod target_error;
 mod training_data;
 mod training_run;
 pub mod values;
@@ -61,8 +63,11 @@ pub use checkpoint::Interrupted;
 pub use error::{Error, OutputError, Result, SettingsError};
 pub use event::{Done, Event, OnEvent, Progress};
 pub use fit::Fit;
+pub use held_out::{row_info, targets};
 pub use plan::{Plan, checkpoint_of, search_settings};
 pub use preview::Preview;
 pub use result::{Ending, FitResult, Remark};
-pub use settings::{FitSettings, ModelSettings, TableSettings, positive, threads};
+pub use settings::{FitSettings, ModelSettings, RowSettings, TableSettings, positive, threads};
 pub use stop::{Reason, Stop};
+pub use target::TargetChoice;
+pub use target_error::TargetError;

@@ -4,8 +4,9 @@ use deepgp::infer::{Engine, Site};
 use deepgp::init::{KernelChoice, MeanChoice};
 use deepgp_data::{Decimal, Header};
 use deepgp_numerics::optim::Schedule;
-use deepgp_task::{Noise, WarpKind};
+use deepgp_task::{LikelihoodChoice, Task, WarpKind};
 use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
 
 /// Engines by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,31 +149,117 @@ impl From<MeanChoice> for MeanName {
     }
 }
 
-/// Observation noise by name.
+/// Observation models by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
-pub enum NoiseName {
-    /// Gaussian (the default)
+pub enum LikelihoodName {
+    /// Gaussian noise (the default for numbers)
     Gaussian,
-    /// Student-t, for targets with outliers
+    /// Student-t noise, for targets with outliers
     StudentT,
+    /// Gaussian noise whose size depends on the inputs
+    VaryingGaussian,
+    /// Student-t noise whose size depends on the inputs
+    VaryingStudentT,
+    /// Gaussian noise on targets of which some are known within bounds (the default for these)
+    Censored,
+    /// Positive targets
+    Gamma,
+    /// Targets between 0 and 1
+    Beta,
+    /// Two classes, by the normal distribution function (the default for two)
+    Probit,
+    /// Two classes, by the logistic function
+    Logit,
+    /// Several classes (the default for them)
+    Softmax,
+    /// Several classes, some of the labels wrong
+    RobustMax,
+    /// Ordered levels (the default for them)
+    Ordinal,
+    /// Counts with the variance of their mean
+    Poisson,
+    /// Counts that vary more (the default for them)
+    NegativeBinomial,
 }
 
-impl From<NoiseName> for Noise {
-    fn from(name: NoiseName) -> Self {
+/// As it is typed.
+impl Display for LikelihoodName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl From<LikelihoodName> for LikelihoodChoice {
+    fn from(name: LikelihoodName) -> Self {
         match name {
-            NoiseName::Gaussian => Noise::Gaussian,
-            NoiseName::StudentT => Noise::StudentT,
+            LikelihoodName::Gaussian => LikelihoodChoice::Gaussian,
+            LikelihoodName::StudentT => LikelihoodChoice::StudentT,
+            LikelihoodName::VaryingGaussian => LikelihoodChoice::VaryingGaussian,
+            LikelihoodName::VaryingStudentT => LikelihoodChoice::VaryingStudentT,
+            LikelihoodName::Censored => LikelihoodChoice::Censored,
+            LikelihoodName::Gamma => LikelihoodChoice::Gamma,
+            LikelihoodName::Beta => LikelihoodChoice::Beta,
+            LikelihoodName::Probit => LikelihoodChoice::Probit,
+            LikelihoodName::Logit => LikelihoodChoice::Logit,
+            LikelihoodName::Softmax => LikelihoodChoice::Softmax,
+            LikelihoodName::RobustMax => LikelihoodChoice::RobustMax,
+            LikelihoodName::Ordinal => LikelihoodChoice::Ordinal,
+            LikelihoodName::Poisson => LikelihoodChoice::Poisson,
+            LikelihoodName::NegativeBinomial => LikelihoodChoice::NegativeBinomial,
         }
     }
 }
 
-impl From<Noise> for NoiseName {
-    fn from(noise: Noise) -> Self {
-        match noise {
-            Noise::Gaussian => NoiseName::Gaussian,
-            Noise::StudentT => NoiseName::StudentT,
+impl From<LikelihoodChoice> for LikelihoodName {
+    fn from(choice: LikelihoodChoice) -> Self {
+        match choice {
+            LikelihoodChoice::Gaussian => LikelihoodName::Gaussian,
+            LikelihoodChoice::StudentT => LikelihoodName::StudentT,
+            LikelihoodChoice::VaryingGaussian => LikelihoodName::VaryingGaussian,
+            LikelihoodChoice::VaryingStudentT => LikelihoodName::VaryingStudentT,
+            LikelihoodChoice::Censored => LikelihoodName::Censored,
+            LikelihoodChoice::Gamma => LikelihoodName::Gamma,
+            LikelihoodChoice::Beta => LikelihoodName::Beta,
+            LikelihoodChoice::Probit => LikelihoodName::Probit,
+            LikelihoodChoice::Logit => LikelihoodName::Logit,
+            LikelihoodChoice::Softmax => LikelihoodName::Softmax,
+            LikelihoodChoice::RobustMax => LikelihoodName::RobustMax,
+            LikelihoodChoice::Ordinal => LikelihoodName::Ordinal,
+            LikelihoodChoice::Poisson => LikelihoodName::Poisson,
+            LikelihoodChoice::NegativeBinomial => LikelihoodName::NegativeBinomial,
+        }
+    }
+}
+
+/// What the target is, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskName {
+    /// A number
+    Regression,
+    /// One of two or more classes
+    #[cfg_attr(feature = "clap", value(alias = "classification"))]
+    Classes,
+    /// One of some ordered levels
+    Ordinal,
+    /// A number of things or events
+    #[cfg_attr(feature = "clap", value(alias = "count"))]
+    Counts,
+    /// A number of which some are known only within bounds
+    Censored,
+}
+
+impl From<Task> for TaskName {
+    fn from(task: Task) -> Self {
+        match task {
+            Task::Regression => TaskName::Regression,
+            Task::Classes { .. } => TaskName::Classes,
+            Task::Ordinal { .. } => TaskName::Ordinal,
+            Task::Counts => TaskName::Counts,
+            Task::Censored => TaskName::Censored,
         }
     }
 }

@@ -1,12 +1,15 @@
 //! Settings that were checked: what a fit will do, with everything decided that can be before the data are seen.
 
 use crate::error::SettingsError;
-use crate::names::TransformName;
+use crate::names::{LikelihoodName, TaskName, TransformName};
 use crate::search::SearchSettings;
-use crate::settings::{FitSettings, ModelSettings, TableSettings, at_least_one, expect, positive, threads};
-use crate::values::{Names, Seconds};
+use crate::settings::{
+    FitSettings, ModelSettings, RowSettings, TableSettings, at_least_one, expect, positive, threads,
+};
+use crate::target::TargetSettings;
+use crate::values::{Names, Seconds, Valid};
 use deepgp_data::{ReadOptions, Roles};
-use deepgp_task::Config;
+use deepgp_task::{Config, LikelihoodChoice, Task};
 use std::path::{Path, PathBuf};
 
 /// Defaults of what is not said of held-out rows, the model file and seconds between checkpoints.
@@ -42,13 +45,20 @@ pub struct Plan {
     features: Option<Vec<String>>,
     exclude: Vec<String>,
     categorical: Vec<String>,
+    /// What is said of the target; found out where nothing is.
+    task: Option<TaskName>,
+    positive: Option<String>,
+    levels: Option<Names>,
+    /// The observation model; nothing for what suits the target.
+    likelihood: Option<LikelihoodName>,
     /// The network and its training; [`Plan::config`] knows the number of steps.
     config: Config,
     length: Length,
     search: Option<SearchSettings>,
     transform: Option<TransformName>,
     recalibrate: bool,
-    valid: f64,
+    valid: Valid,
+    rows: RowSettings,
     out: PathBuf,
     /// Seconds; 0 for never.
     checkpoint: f64,
@@ -82,12 +92,14 @@ impl Plan {
             }
             (None, None) => Length::Steps(config.train.iterations),
         };
-        let valid = settings.valid.unwrap_or(VALID);
-        expect("valid", (0.0..=MOST_VALID).contains(&valid), || {
-            format!("lie between 0 and {MOST_VALID}, not {valid}")
-        })?;
-        if settings.recalibrate && valid == 0.0 {
-            return Err(SettingsError::NothingToRecalibrateBy);
+        let valid = settings.valid.clone().unwrap_or(Valid::Share(VALID));
+        if let Valid::Share(share) = valid {
+            expect("valid", (0.0..=MOST_VALID).contains(&share), || {
+                format!("lie between 0 and {MOST_VALID}, not {share}")
+            })?;
+            if settings.recalibrate && share == 0.0 {
+                return Err(SettingsError::NothingToRecalibrateBy);
+            }
         }
         let names = |names: &Option<Names>| names.as_ref().map(|names| names.0.clone());
         Ok(Self {
@@ -97,12 +109,17 @@ impl Plan {
             features: names(&settings.features),
             exclude: names(&settings.exclude).unwrap_or_default(),
             categorical: names(&settings.categorical).unwrap_or_default(),
+            task: settings.task,
+            positive: settings.positive.clone(),
+            levels: settings.levels.clone(),
+            likelihood: settings.model.likelihood,
             config,
             length,
             search,
             transform: settings.transform,
             recalibrate: settings.recalibrate,
             valid,
+            rows: settings.rows.clone(),
             out,
             checkpoint: settings.checkpoint.map_or(CHECKPOINT_SECONDS, |seconds| seconds.0),
         })
@@ -111,7 +128,7 @@ impl Plan {
     /// The settings that say all of this plan: what `--dry-run` prints and a checkpoint keeps.
     pub fn settings(&self) -> FitSettings {
         let names = |names: &[String]| (!names.is_empty()).then(|| Names(names.to_vec()));
-        let mut model = ModelSettings::of(&self.config);
+        let mut model = ModelSettings { likelihood: self.likelihood, ..ModelSettings::of(&self.config) };
         let (mut epochs, mut time) = (None, None);
         match self.length {
             Length::Steps(steps) => model.iters = Some(steps),
@@ -131,12 +148,16 @@ impl Plan {
             features: self.features.as_ref().map(|names| Names(names.clone())),
             exclude: names(&self.exclude),
             categorical: names(&self.categorical),
+            task: self.task,
+            positive: self.positive.clone(),
+            levels: self.levels.clone(),
             model,
             transform: self.transform,
             recalibrate: self.recalibrate,
             epochs,
             time,
-            valid: Some(self.valid),
+            valid: Some(self.valid.clone()),
+            rows: self.rows.clone(),
             out: Some(self.out.clone()),
             checkpoint: Some(Seconds(self.checkpoint)),
             table: TableSettings::of(&self.read),
@@ -175,6 +196,16 @@ impl Plan {
             inputs: self.features.clone(),
             exclude: self.exclude.clone(),
             categories: self.categorical.clone(),
+            labels: if self.target_settings().asks_for_labels() { self.targets.clone() } else { Vec::new() },
+            weight: self.rows.weight.clone(),
+            group: self.rows.group.clone(),
+            time: self.rows.time_column.clone(),
+            exposure: self.rows.exposure.clone(),
+            noise_std: self.rows.noise_std.clone(),
+            censored: self.rows.censored.clone(),
+            lower: self.rows.lower.clone(),
+            upper: self.rows.upper.clone(),
+            keep: self.rows.keep.clone().map(|names| names.0).unwrap_or_default(),
             ..Roles::predict(self.targets.iter().cloned())
         }
     }
@@ -183,11 +214,20 @@ impl Plan {
     pub(crate) fn with_target_among(mut self, columns: &[String]) -> Result<Self, SettingsError> {
         if self.targets.is_empty() {
             let is_free = |name: &&String| {
-                !self.exclude.contains(name) && !self.features.as_ref().is_some_and(|names| names.contains(name))
+                !self.exclude.contains(name)
+                    && !self.has_role(name)
+                    && !self.features.as_ref().is_some_and(|names| names.contains(name))
             };
             self.targets = vec![columns.iter().rev().find(is_free).ok_or(SettingsError::NoTarget)?.clone()];
         }
         Ok(self)
+    }
+
+    /// Whether a column says something else of rows.
+    fn has_role(&self, name: &String) -> bool {
+        let RowSettings { weight, group, time_column, exposure, noise_std, censored, lower, upper, keep } = &self.rows;
+        let single = [weight, group, time_column, exposure, noise_std, censored, lower, upper];
+        single.iter().any(|role| role.as_ref() == Some(name)) || keep.iter().any(|names| names.0.contains(name))
     }
 
     /// Columns to predict; none before a table has been looked at where none were named.
@@ -200,9 +240,31 @@ impl Plan {
         self.search.as_ref()
     }
 
+    /// What is said of the target.
+    pub(crate) fn target_settings(&self) -> TargetSettings<'_> {
+        let RowSettings { censored, lower, upper, .. } = &self.rows;
+        TargetSettings {
+            task: self.task,
+            positive: self.positive.as_deref(),
+            levels: self.levels.as_ref(),
+            has_bounds: censored.is_some() || lower.is_some() || upper.is_some(),
+        }
+    }
+
+    /// Columns that say something else of rows.
+    pub(crate) fn row_settings(&self) -> &RowSettings {
+        &self.rows
+    }
+
+    /// The observation model of a given network.
+    pub(crate) fn likelihood(&self, task: Task) -> LikelihoodChoice {
+        self.likelihood.map_or_else(|| task.default_likelihood(), Into::into)
+    }
+
     /// The network and its training on so many rows.
-    pub(crate) fn config(&self, n_train: usize) -> Config {
+    pub(crate) fn config(&self, task: Task, n_train: usize) -> Config {
         let mut config = self.config.clone();
+        config.likelihood = self.likelihood(task);
         let batch = config.train.batch_size.min(n_train).max(1);
         config.train.iterations = match self.length {
             Length::Steps(steps) => steps,
@@ -243,10 +305,20 @@ impl Plan {
 
     /// How many of so many rows are held out.
     pub(crate) fn n_held_out(&self, n_rows: usize) -> usize {
-        if n_rows < ROWS_FOR_HOLDING_OUT {
-            return 0;
+        match self.valid {
+            Valid::Share(share) if n_rows >= ROWS_FOR_HOLDING_OUT => {
+                ((n_rows as f64 * share).round() as usize).min(MOST_HELD_OUT)
+            }
+            _ => 0,
         }
-        ((n_rows as f64 * self.valid).round() as usize).min(MOST_HELD_OUT)
+    }
+
+    /// The table whose rows are held out, if it is another one.
+    pub(crate) fn valid_table(&self) -> Option<&Path> {
+        match &self.valid {
+            Valid::Share(_) => None,
+            Valid::Table(path) => Some(path),
+        }
     }
 }
 
@@ -312,6 +384,7 @@ mod tests {
             |s: &mut FitSettings| s.epochs = Some(2.5),
             |s: &mut FitSettings| s.time = Some(Seconds(60.0)),
             |s: &mut FitSettings| s.model.iters = Some(7),
+            |s: &mut FitSettings| (s.task, s.model.likelihood) = (Some(TaskName::Classes), Some(LikelihoodName::Logit)),
             |s: &mut FitSettings| s.auto = true,
             |s: &mut FitSettings| (s.auto, s.ensemble, s.effort, s.model.seed) = (true, Some(2), Some(0.5), Some(3)),
         ] {
@@ -324,7 +397,7 @@ mod tests {
     #[test]
     fn epochs_count_batches_of_the_training_rows() -> Result<(), SettingsError> {
         let steps = |epochs, n_train| -> Result<usize, SettingsError> {
-            Ok(plan(|s| s.epochs = Some(epochs))?.config(n_train).train.iterations)
+            Ok(plan(|s| s.epochs = Some(epochs))?.config(Task::Regression, n_train).train.iterations)
         };
         assert_eq!((steps(2.0, 1000)?, steps(1.0, 101)?, steps(3.0, 50)?, steps(0.001, 50)?), (20, 2, 3, 1));
         Ok(())
@@ -356,8 +429,8 @@ mod tests {
         let refused = |change: fn(&mut FitSettings)| plan(change).expect_err("refused");
         let out_of_range = |change: fn(&mut FitSettings), said: &str| assert_eq!(refused(change).to_string(), said);
         assert_eq!(refused(|s| s.data = None), SettingsError::NoTable);
-        out_of_range(|s| s.valid = Some(1.0), "valid must lie between 0 and 0.9, not 1");
-        out_of_range(|s| s.valid = Some(f64::NAN), "valid must lie between 0 and 0.9, not NaN");
+        out_of_range(|s| s.valid = Some(Valid::Share(1.0)), "valid must lie between 0 and 0.9, not 1");
+        out_of_range(|s| s.valid = Some(Valid::Share(f64::NAN)), "valid must lie between 0 and 0.9, not NaN");
         out_of_range(|s| s.epochs = Some(0.0), "epochs must be positive, not 0");
         out_of_range(|s| s.time = Some(Seconds(0.0)), "time must be positive, not 0");
         out_of_range(|s| s.model.alpha = Some(0.0), "alpha must lie in (0, 1], not 0");
@@ -368,7 +441,7 @@ mod tests {
         out_of_range(|s| s.model.threads = Some(0), "threads must be at least 1");
         assert_eq!(refused(|s| (s.auto, s.model.alpha) = (true, Some(0.5))), SettingsError::NetworkIsSearched);
         assert_eq!(refused(|s| (s.model.iters, s.ensemble) = (Some(5), Some(2))), SettingsError::NetworkIsGiven);
-        let recalibrated = refused(|s| (s.recalibrate, s.valid) = (true, Some(0.0)));
+        let recalibrated = refused(|s| (s.recalibrate, s.valid) = (true, Some(Valid::Share(0.0))));
         assert_eq!(recalibrated, SettingsError::NothingToRecalibrateBy);
     }
 }

@@ -6,6 +6,7 @@ use crate::plan::Plan;
 use crate::settings::FitSettings;
 use crate::training_data::learn;
 use deepgp_data::{Notice, Schema, Source};
+use deepgp_task::Task;
 
 /// What a fit would do.
 #[derive(Debug, Clone)]
@@ -48,7 +49,7 @@ impl Preview {
     }
 
     fn new(plan: &Plan, schema: Schema, n_train: usize, n_held_out: usize) -> Self {
-        let train = plan.config(n_train).train;
+        let train = plan.config(Task::Regression, n_train).train;
         let steps = plan.time_limit().is_none().then_some(train.iterations);
         let (batch_size, settings, notices) = (train.batch_size, plan.settings(), Vec::new());
         Self { schema, n_train, n_held_out, steps, batch_size, settings, notices }

@@ -105,15 +105,17 @@ impl FitResult {
         let mut saved = SavedModel::new(data.preprocessing.clone(), members, data.linear.clone(), record)?;
         let mut baselines = Vec::new();
         if data.held_out.len() > 0 {
-            let (x, y) = (&data.held_out.x, &data.held_out.y);
-            if plan.recalibrate() {
-                saved.std_factor = Some(saved.model()?.best_std_factor(x, y)?);
+            let (x, y, info) = (&data.held_out.x, &data.held_out.y, &data.held_out.info);
+            if plan.recalibrate() && !data.preprocessing.task.is_discrete() {
+                saved.std_factor = Some(saved.model()?.best_std_factor((x, info), y)?);
             }
-            let (few_x, few_y) = data.scored_in_training.first(MOST_CHECKED);
-            saved.record.moment_check = saved.model()?.check_moments(&few_x, &few_y, SAMPLES, plan.seed())?;
+            if info.is_empty() {
+                let few = data.scored_in_training.first(MOST_CHECKED);
+                saved.record.moment_check = saved.model()?.check_moments(&few.x, &few.y, SAMPLES, plan.seed())?;
+            }
             // A file has no place for what is not a number.
-            saved.record.held_out = Some(saved.model()?.score(x, y)?).filter(Scores::is_finite);
-            for (name, predictive) in saved.baselines(x)? {
+            saved.record.held_out = Some(saved.model()?.score((x, info), y)?).filter(Scores::is_finite);
+            for (name, predictive) in saved.baselines((x, info))? {
                 let mut tally = ScoreTally::new();
                 tally.add(&predictive, y)?;
                 baselines.push((name, tally.scores()?));

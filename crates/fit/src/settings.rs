@@ -1,10 +1,12 @@
 //! The settings of a fit: one value for every front door, for config files and for checkpoints.
 
 use crate::error::SettingsError;
-use crate::names::{DecimalName, EngineName, HeaderName, KernelName, MeanName, NoiseName, ScheduleName, TransformName};
+use crate::names::{
+    DecimalName, EngineName, HeaderName, KernelName, LikelihoodName, MeanName, ScheduleName, TaskName, TransformName,
+};
 #[cfg(feature = "clap")]
 use crate::values::delimiter;
-use crate::values::{Names, Seconds, Widths};
+use crate::values::{Names, Seconds, Valid, Widths};
 use deepgp::infer::InferenceSettings;
 use deepgp_data::ReadOptions;
 use deepgp_task::Config;
@@ -18,7 +20,7 @@ const NOT_WITH_AUTO: [&str; 14] = [
     "inducing",
     "kernel",
     "mean",
-    "noise",
+    "likelihood",
     "engine",
     "alpha",
     "damping",
@@ -50,6 +52,15 @@ pub struct FitSettings {
     /// Columns whose numbers are names, such as postal codes
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLS"))]
     pub categorical: Option<Names>,
+    /// What the target is [default: found out, and said]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "TASK"))]
+    pub task: Option<TaskName>,
+    /// The second of two classes, the one whose probability stands last [default: yes, true or 1, else the last by name]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "LABEL"))]
+    pub positive: Option<String>,
+    /// Labels of the target in their order, between commas, from the lowest on
+    #[cfg_attr(feature = "clap", arg(long, value_name = "LABELS"))]
+    pub levels: Option<Names>,
     /// Choose the model itself, as is done when nothing is said of the network and its training: sparse, exact and deep
     /// GPs are compared by cross-validation on the training rows, and the best are mixed; --time ends the search early
     #[cfg_attr(feature = "clap", arg(long, conflicts_with_all = NOT_WITH_AUTO, help_heading = "Automatic"))]
@@ -94,13 +105,17 @@ pub struct FitSettings {
         arg(long, value_name = "TIME", conflicts_with_all = ["iters", "epochs"], help_heading = "Training")
     )]
     pub time: Option<Seconds>,
-    /// Share of the rows that is held out, to choose the best moment of training and to score it; 0 for none [default:
-    /// 0.1]
+    /// What is held out, to choose the best moment of training and to score it: a share of the rows, 0 for none, or
+    /// another table [default: 0.1]
     #[cfg_attr(
         feature = "clap",
-        arg(long, value_name = "SHARE", allow_negative_numbers = true, help_heading = "Training")
+        arg(long, value_name = "SHARE|FILE", allow_negative_numbers = true, help_heading = "Training")
     )]
-    pub valid: Option<f64>,
+    pub valid: Option<Valid>,
+    /// Columns that say more of rows
+    #[cfg_attr(feature = "clap", command(flatten))]
+    #[serde(flatten)]
+    pub rows: RowSettings,
     /// The model file [default: model.deepgp]
     #[cfg_attr(feature = "clap", arg(long, short, value_name = "FILE"))]
     pub out: Option<PathBuf>,
@@ -130,9 +145,13 @@ pub struct ModelSettings {
     /// Mean of hidden layers [default: zero]
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "MEAN", help_heading = "Network"))]
     pub mean: Option<MeanName>,
-    /// Observation noise [default: gaussian]
-    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "NOISE", help_heading = "Network"))]
-    pub noise: Option<NoiseName>,
+    /// Observation model, also called noise [default: what suits the target]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, visible_alias = "noise", value_enum, value_name = "MODEL", help_heading = "Network")
+    )]
+    #[serde(alias = "noise")]
+    pub likelihood: Option<LikelihoodName>,
     /// Inference engine [default: sep]
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "ENGINE", help_heading = "Training"))]
     pub engine: Option<EngineName>,
@@ -169,6 +188,41 @@ pub struct ModelSettings {
     /// Threads [default: all cores if the batch is 256 or more, else 1]
     #[cfg_attr(feature = "clap", arg(long, value_name = "T", help_heading = "Training"))]
     pub threads: Option<usize>,
+}
+
+/// Columns that are no inputs and say something else of rows.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(rename_all = "kebab-case", default)]
+pub struct RowSettings {
+    /// How many rows a row counts as
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COL", help_heading = "Columns of rows"))]
+    pub weight: Option<String>,
+    /// Rows with the same value stay together in folds and in what is held out
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COL", help_heading = "Columns of rows"))]
+    pub group: Option<String>,
+    /// When rows were observed: folds and what is held out are the latest rows. It is an input, too
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COL", help_heading = "Columns of rows"))]
+    pub time_column: Option<String>,
+    /// What a count is in proportion to, such as a length of time or a number of people
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COL", help_heading = "Columns of rows"))]
+    pub exposure: Option<String>,
+    /// Known standard deviation of the target, beside the noise that is learnt
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COL", help_heading = "Columns of rows"))]
+    pub noise_std: Option<String>,
+    /// What is only a bound: empty or 0 for a target that was seen, 1, right or > for one that is larger than its cell
+    /// (a time not yet ended), left or < for one that is smaller (a detection limit)
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COL", help_heading = "Columns of rows"))]
+    pub censored: Option<String>,
+    /// What the target is at least; an empty cell is an open end
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COL", help_heading = "Columns of rows"))]
+    pub lower: Option<String>,
+    /// What the target is at most
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COL", help_heading = "Columns of rows"))]
+    pub upper: Option<String>,
+    /// Columns that are carried through to the predictions, between commas
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COLS", help_heading = "Columns of rows"))]
+    pub keep: Option<Names>,
 }
 
 /// How a text table is written; Parquet and Arrow need none of it.
@@ -222,7 +276,7 @@ impl ModelSettings {
         set(&mut shape.n_inducing, self.inducing);
         set(&mut shape.kernel, self.kernel.map(Into::into));
         set(&mut shape.mean, self.mean.map(Into::into));
-        set(&mut config.noise, self.noise.map(Into::into));
+        set(&mut config.likelihood, self.likelihood.map(Into::into));
         set(&mut train.inference, self.engine.map(|name| InferenceSettings::of(name.into())));
         set(&mut train.inference.alpha, self.alpha);
         set(&mut train.inference.damping, self.damping);
@@ -249,13 +303,13 @@ impl ModelSettings {
 
     /// The settings that say all of a configuration.
     pub fn of(config: &Config) -> Self {
-        let Config { architecture, noise, train } = config;
+        let Config { architecture, likelihood, train } = config;
         Self {
             hidden: Some(Widths(architecture.hidden.clone())),
             inducing: Some(architecture.n_inducing),
             kernel: Some(architecture.kernel.into()),
             mean: Some(architecture.mean.into()),
-            noise: Some((*noise).into()),
+            likelihood: Some((*likelihood).into()),
             engine: Some(train.inference.engine.into()),
             alpha: Some(train.inference.alpha),
             damping: Some(train.inference.damping),

@@ -25,7 +25,7 @@ const ROWS_TO_CHOOSE: usize = 50;
 /// # Errors
 /// What the data or the configuration are refused for; a checkpoint that cannot be written at the start.
 pub(crate) fn train(plan: &Plan, data: &TrainingData, flag: &AtomicBool, on_event: OnEvent<'_>) -> Result<Trained> {
-    let config = plan.config(data.n_train());
+    let config = plan.config(data.standardised.task(), data.n_train());
     let trainer = data.standardised.trainer(&config)?;
     let record = Record::new(config, data.n_train());
     let mut run = Run::new(plan, data, flag, on_event, record, None);
@@ -67,7 +67,7 @@ struct Run<'a> {
     /// Seconds and share of the run after the first step of this session.
     first: Option<(f64, f64)>,
     /// Held-out scores so far.
-    held_out: Option<(f64, f64)>,
+    held_out: Option<(Option<f64>, f64)>,
     record: Record,
     /// The best network so far, if rows are held out.
     best: Option<Best>,
@@ -84,7 +84,7 @@ impl<'a> Run<'a> {
         best: Option<Best>,
     ) -> Self {
         let clock = Clock::start(record.seconds, plan.time_limit());
-        let held_out = record.curve.points.last().and_then(|p| Some((p.rmse?, p.mean_log_density?)));
+        let held_out = record.curve.points.last().and_then(|p| Some((p.rmse, p.mean_log_density?)));
         Self {
             data,
             stop: Stop::by_flag_or_clock(flag, clock),
@@ -134,7 +134,7 @@ impl<'a> Run<'a> {
         let has_rows = self.data.scored_in_training.len() > 0;
         // A network that cannot predict is no candidate, and the run goes on.
         if let Some(Ok((rmse, score))) = has_rows.then(|| self.held_out_scores(fitted.clone())) {
-            (point.rmse, point.mean_log_density) = (Some(rmse), Some(score));
+            (point.rmse, point.mean_log_density) = (rmse, Some(score));
             self.held_out = Some((rmse, score));
             let may_choose = self.data.held_out.len() >= ROWS_TO_CHOOSE && score.is_finite();
             if may_choose && self.best.as_ref().is_none_or(|best| score > best.score) {
@@ -145,10 +145,10 @@ impl<'a> Run<'a> {
         self.record.curve.push(point);
     }
 
-    fn held_out_scores(&self, fitted: Fitted) -> deepgp::Result<(f64, f64)> {
+    fn held_out_scores(&self, fitted: Fitted) -> deepgp::Result<(Option<f64>, f64)> {
         let rows = &self.data.scored_in_training;
-        let scores = self.data.standardised.model(fitted)?.score(&rows.x, &rows.y)?;
-        Ok((scores.rmse, scores.mean_log_density))
+        let scores = self.data.standardised.model(fitted)?.score((&rows.x, &rows.info), &rows.y)?;
+        Ok((scores.rmse(), scores.mean_log_density))
     }
 
     /// Whether held-out rows are scored after this step.

@@ -1,6 +1,7 @@
 //! The kinds of values that settings take, read alike from a command line, a config file and JSON.
 
 use serde::{Deserialize, Deserializer, Serialize};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Names between commas; one that has a comma in it stands in double quotes.
@@ -117,6 +118,44 @@ impl<'de> Deserialize<'de> for Seconds {
             Form::Text(text) => text,
         };
         text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Which rows are held out: a share of the table, or those of another table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Valid {
+    /// A share of the rows, from 0 on.
+    Share(f64),
+    /// All rows of this table.
+    Table(PathBuf),
+}
+
+impl FromStr for Valid {
+    type Err = String;
+
+    /// A number is a share, anything else the name of a file.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim().parse() {
+            Ok(share) => Ok(Self::Share(share)),
+            Err(_) if text.is_empty() => Err("it must be a share of the rows, or a table".to_owned()),
+            Err(_) => Ok(Self::Table(text.into())),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Valid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "expected a share of the rows, or the name of a table")]
+        enum Form {
+            Number(f64),
+            Text(String),
+        }
+        match Form::deserialize(deserializer)? {
+            Form::Number(share) => Ok(Self::Share(share)),
+            Form::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Small tables of every awkward kind: none may end in a panic, a number that is not one, a variance below the noise,
-//! or a model that is much worse than the mean.
+//! or a model that is much worse than the mean. Targets of regression here; those of other tasks in
+//! `awkward_tasks.rs`.
 //!
 //! A few dozen tables in every run of the tests; `AWKWARD_TABLES=1000` for the full count.
 
@@ -184,9 +185,8 @@ fn check(quirk: Quirk, rows: usize, x: &Mat, y: &Mat, what: &str) -> Option<f64>
         // unit.
         assert!(v.iter().all(|v| *v > 0.0), "{what}: no variance");
         for member in found.members.iter().filter(|member| member.warps.is_empty()) {
-            let Likelihood::Gaussian(noise) = member.fitted.network.likelihood() else {
-                panic!("{what}: Gaussian noise")
-            };
+            // The variance of other noise is not one number.
+            let Likelihood::Gaussian(noise) = member.fitted.network.likelihood() else { continue };
             let floor = member.weight * data.targets().scale()[0].powi(2) * noise.noise_var[0];
             assert!(v.iter().all(|v| *v >= floor * (1.0 - 1e-9)), "{what}: a variance below the noise");
         }

@@ -72,7 +72,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         let training = Training { curve, settings, facts, ..Training::default() };
         let features: Vec<String> = case.features.iter().map(ToString::to_string).collect();
         let targets = [case.target.to_string()];
-        let source = Source { x: &case.test.0, y: &case.test.1, features: &features, targets: &targets };
+        let source = Source {
+            x: &case.test.0,
+            y: &case.test.1,
+            features: &features,
+            targets: &targets,
+            labels: &[],
+            info: None,
+        };
         let report = from_model(&format!("Deep GP of {}", case.name), &model, source, training)?;
         let folder = Path::new(&folder).join(case.name);
         let files = report.write_figures(&folder)?.len();

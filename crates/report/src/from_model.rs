@@ -2,12 +2,14 @@
 
 use crate::hidden;
 use crate::probe::Probe;
-use crate::report::{CurvePoint, Report, ScoreTable, Slice, Surface, TargetResults};
+use crate::report::{CurvePoint, LabelResults, Report, ScoreTable, Slice, Surface, TargetResults};
 use crate::slopes::mean_square_slopes;
 use deepgp::gauss::DiagGaussian;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
-use deepgp_task::{Level, Measure, Model, Predictive, PredictiveLaw, ScoreTally, Scores};
+use deepgp_task::{
+    Level, Measure, Model, Predictive, PredictiveLaw, RowInfo, Rows, ScoreTally, Scores, Task, most_probable,
+};
 
 /// Columns that get a slice, and targets for which they do.
 const MAX_SLICES: usize = 6;
@@ -28,6 +30,10 @@ pub struct Source<'a> {
     pub features: &'a [String],
     /// Names of the targets.
     pub targets: &'a [String],
+    /// Names of the labels, if the target has labels.
+    pub labels: &'a [String],
+    /// What else is known of the rows.
+    pub info: Option<&'a RowInfo>,
 }
 
 /// What is known of the training run.
@@ -50,11 +56,12 @@ pub struct Training {
 /// # Errors
 /// [`Error::Shape`] if names, inputs and targets do not fit together; what the model refuses the data for.
 pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Training) -> Result<Report> {
-    let Source { x, y, features, targets } = source;
+    let Source { x, y, features, targets, labels, info } = source;
     for (what, expected, found) in [
         ("names of input columns", x.cols(), features.len()),
-        ("names of targets", y.cols(), targets.len()),
+        ("columns of targets", y.cols(), model.task().n_columns(targets.len())),
         ("rows of the targets", x.rows(), y.rows()),
+        ("names of labels", model.task().n_labels(), labels.len()),
     ] {
         if expected != found {
             return Err(Error::Shape { what, expected, found });
@@ -63,11 +70,25 @@ pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Trai
     let network = &model.predictor().fitted().network;
     let relevance = model.by_input(&mean_square_slopes(&network.layers()[0]));
     let mut tally = ScoreTally::new();
-    let predictive = model.tally(x, y, &mut tally)?;
-    let (moments, scores) = (predictive.moments()?, tally.scores()?);
+    let predictive = model.tally(Rows { x, info }, y, &mut tally)?;
+    let scores = tally.scores()?;
+    // Figures show numbers that were seen; of others the bound stands for them where rows only have to be coloured.
+    let (shown, seen) = match model.task() {
+        Task::Censored => (known(y), (0..y.rows()).filter(|n| y[(*n, 0)] == y[(*n, 1)]).collect()),
+        _ => (y.clone(), (0..y.rows()).collect::<Vec<usize>>()),
+    };
+    let results = match model.task().is_ordered() {
+        true => {
+            let (predictive, shown) = (predictive.of_rows(&seen), shown.select_rows(&seen));
+            let moments = predictive.moments()?;
+            let one = |p: usize| results(&targets[p], shown.column(p), (&predictive, &moments), p);
+            (0..targets.len()).map(one).collect()
+        }
+        false => Vec::new(),
+    };
     let mut by_relevance: Vec<usize> = (0..x.cols()).collect();
     by_relevance.sort_by(|&a, &b| relevance[b].total_cmp(&relevance[a]));
-    let mut probe = Probe { model, x, y, features, targets, medians: Vec::new(), by_relevance };
+    let mut probe = Probe { model, x, y: &shown, features, targets, labels, medians: Vec::new(), by_relevance };
     probe.medians = (0..x.cols()).map(|c| probe.median(c)).collect();
     let mut notes = training.notes;
     if x.rows() < 30 {
@@ -77,15 +98,22 @@ pub fn from_model(title: &str, model: &Model, source: Source<'_>, training: Trai
         title: title.to_owned(),
         summary: summary(&probe, &scores, training.facts),
         notes,
-        scores: score_table(&probe, scores, training.baselines)?,
+        scores: score_table(&probe, scores, training.baselines, (y, info))?,
         curve: training.curve,
-        targets: (0..y.cols()).map(|p| results(&probe, &predictive, &moments, p)).collect(),
+        targets: results,
+        labels: label_results(&probe, &predictive),
         relevance: features.iter().cloned().zip(relevance).collect(),
         layers: hidden::views(&probe)?,
         slices: slices(&probe)?,
         surface: surface(&probe)?,
         settings: training.settings,
     })
+}
+
+/// The number that was seen of each row, or its bound.
+fn known(bounds: &Mat) -> Mat {
+    let of_row = |n: usize| if bounds[(n, 0)].is_nan() { bounds[(n, 1)] } else { bounds[(n, 0)] };
+    Mat::from_fn(bounds.rows(), 1, |n, _| of_row(n))
 }
 
 fn summary(probe: &Probe<'_>, scores: &Scores, facts: Vec<(String, String)>) -> Vec<(String, String)> {
@@ -105,27 +133,70 @@ fn summary(probe: &Probe<'_>, scores: &Scores, facts: Vec<(String, String)>) -> 
     all
 }
 
-fn score_table(probe: &Probe<'_>, scores: Scores, baselines: Vec<(String, Scores)>) -> Result<ScoreTable> {
+fn score_table(
+    probe: &Probe<'_>,
+    scores: Scores,
+    baselines: Vec<(String, Scores)>,
+    (y, info): (&Mat, Option<&RowInfo>),
+) -> Result<ScoreTable> {
     let chief: Vec<&Measure> = probe.model.task().measures().iter().filter(|measure| measure.is_chief).collect();
-    let row =
-        |(name, scores): (String, Scores)| (name, chief.iter().map(|measure| Some(measure.of(&scores))).collect());
-    let constant = ("always the training mean".to_owned(), constant_scores(probe)?);
+    let row = |(name, scores): (String, Scores)| (name, chief.iter().map(|measure| measure.of(&scores)).collect());
+    let without_inputs = match probe.model.task() {
+        Task::Regression | Task::Counts | Task::Censored => "always the training mean",
+        Task::Classes { .. } | Task::Ordinal { .. } => "always the training frequencies",
+    };
+    let constant = (without_inputs.to_owned(), constant_scores(probe, y, info)?);
     let rows = std::iter::once(("this model".to_owned(), scores)).chain(baselines).chain([constant]).map(row).collect();
     Ok(ScoreTable { columns: chief.iter().map(|measure| (measure.short.to_owned(), measure.better)).collect(), rows })
 }
 
 /// Scores of the model that knows no inputs.
-fn constant_scores(probe: &Probe<'_>) -> Result<Scores> {
+fn constant_scores(probe: &Probe<'_>, y: &Mat, info: Option<&RowInfo>) -> Result<Scores> {
     let mut tally = ScoreTally::new();
-    tally.add(&probe.model.task().constant(probe.model.targets(), probe.y.rows()), probe.y)?;
+    tally.add(&probe.model.constant(y.rows(), info), y)?;
     tally.scores()
 }
 
-fn results(probe: &Probe<'_>, predictive: &Predictive, moments: &DiagGaussian, p: usize) -> TargetResults {
-    let (observed, mean) = (probe.y.column(p), moments.mean.column(p));
+fn results(
+    name: &str,
+    observed: Vec<f64>,
+    (predictive, moments): (&Predictive, &DiagGaussian),
+    p: usize,
+) -> TargetResults {
+    let mean = moments.mean.column(p);
     let std: Vec<f64> = moments.var.column(p).iter().map(|v| v.sqrt()).collect();
-    let pit = observed.iter().enumerate().map(|(n, y)| predictive.law(n, p).cdf(*y)).collect();
-    TargetResults { name: probe.targets[p].clone(), observed, mean, std, interval: interval(predictive, p), pit }
+    let pit = observed.iter().enumerate().map(|(n, y)| transform(&predictive.law(n, p), *y, n)).collect();
+    TargetResults { name: name.to_owned(), observed, mean, std, interval: interval(predictive, p), pit }
+}
+
+/// The probability integral transform of an observation. Where values are separate it lies anywhere between the
+/// probabilities of less and of no more, by a number that is evenly spread over rows.
+///
+/// ```text
+/// F(y)        of whole numbers F(y − 1) + u P(y),   u_n = frac(n (√5 − 1)/2)
+/// ```
+fn transform(law: &impl PredictiveLaw, y: f64, row: usize) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_895;
+    let up_to = law.cdf(y);
+    if !law.is_whole() {
+        return up_to;
+    }
+    let below = law.cdf(y - 1.0);
+    below + (GOLDEN * (row + 1) as f64).fract() * (up_to - below)
+}
+
+/// Probabilities of labels with what was observed, if there are labels.
+fn label_results(probe: &Probe<'_>, predictive: &Predictive) -> Option<LabelResults> {
+    if probe.labels.is_empty() {
+        return None;
+    }
+    let probabilities = predictive.probabilities();
+    Some(LabelResults {
+        name: probe.targets[0].clone(),
+        labels: probe.labels.to_vec(),
+        probabilities: probabilities.iter_rows().map(<[f64]>::to_vec).collect(),
+        observed: probe.y.column(0).iter().map(|label| *label as usize).collect(),
+    })
 }
 
 /// Ends of the central 95 % intervals of a target.
@@ -134,7 +205,37 @@ fn interval(predictive: &Predictive, p: usize) -> [Vec<f64>; 2] {
     ends.map(|level| (0..predictive.rows()).map(|n| predictive.law(n, p).quantile(level)).collect())
 }
 
+/// The label whose probability slices and surfaces show: the second of two, or the most frequent.
+fn shown_label(probe: &Probe<'_>) -> usize {
+    let mut counts = vec![0; probe.labels.len()];
+    probe.y.column(0).iter().for_each(|label| counts[*label as usize] += 1);
+    if counts.len() == 2 { 1 } else { (0..counts.len()).max_by_key(|k| counts[*k]).unwrap_or(0) }
+}
+
+/// Probabilities of a label along the most relevant columns.
+fn probability_slices(probe: &Probe<'_>) -> Result<Vec<Slice>> {
+    let label = shown_label(probe);
+    let mut all = Vec::new();
+    for &c in probe.by_relevance.iter().take(MAX_SLICES) {
+        let few = probe.few_values(c);
+        let x = few.clone().unwrap_or_else(|| probe.grid(c, SLICE_POINTS));
+        let probabilities = probe.model.predictive(&probe.along(c, &x))?.probabilities();
+        all.push(Slice {
+            column: probe.features[c].clone(),
+            target: format!("probability of {}", probe.labels[label]),
+            mean: probabilities.column(label),
+            discrete: few.is_some(),
+            x,
+            ..Slice::default()
+        });
+    }
+    Ok(all)
+}
+
 fn slices(probe: &Probe<'_>) -> Result<Vec<Slice>> {
+    if !probe.model.task().is_ordered() {
+        return probability_slices(probe);
+    }
     let mut all = Vec::new();
     for p in 0..probe.targets.len().min(MAX_SLICED_TARGETS) {
         for &c in probe.by_relevance.iter().take(MAX_SLICES) {
@@ -148,7 +249,8 @@ fn slices(probe: &Probe<'_>) -> Result<Vec<Slice>> {
                 column: probe.features[c].clone(),
                 target: probe.targets[p].clone(),
                 mean: y.moments()?.mean.column(p),
-                function: interval(&f, p),
+                // The latent function of counts is a log rate, that of levels lies between cut points.
+                function: if probe.model.task().is_discrete() { Default::default() } else { interval(&f, p) },
                 observation: interval(&y, p),
                 observed,
                 discrete: few.is_some(),
@@ -173,12 +275,21 @@ fn surface(probe: &Probe<'_>) -> Result<Option<Surface>> {
         row.copy_from_slice(&probe.medians);
         (row[a], row[b]) = (middle(&edges[0], n % SURFACE_CELLS), middle(&edges[1], n / SURFACE_CELLS));
     }
-    let y = probe.model.predict(&x)?.y;
-    Ok(Some(Surface {
-        columns: [a, b].map(|c| probe.features[c].clone()),
-        target: probe.targets[0].clone(),
-        edges,
-        mean: y.mean.column(0),
-        std: y.var.column(0).iter().map(|v| v.sqrt()).collect(),
-    }))
+    let target = probe.targets[0].clone();
+    let (shows, mean, std) = if probe.model.task().is_ordered() {
+        let y = probe.model.predict(&x)?.y;
+        let std = y.var.column(0).iter().map(|v| v.sqrt()).collect();
+        ([target.clone(), "standard deviation".to_owned()], y.mean.column(0), std)
+    } else {
+        // A map of classes: of two the probability of the second, of more the number of the likeliest.
+        let probabilities = probe.model.predictive(&x)?.probabilities();
+        let likeliest: Vec<usize> = probabilities.iter_rows().map(most_probable).collect();
+        let doubt = probabilities.iter_rows().zip(&likeliest).map(|(p, k)| 1.0 - p[*k]).collect();
+        let (shown, mean) = match probe.labels {
+            [_, second] => (format!("probability of {second}"), probabilities.column(1)),
+            _ => ("number of the label, from 0".to_owned(), likeliest.iter().map(|k| *k as f64).collect()),
+        };
+        ([shown, "probability of another label".to_owned()], mean, doubt)
+    };
+    Ok(Some(Surface { columns: [a, b].map(|c| probe.features[c].clone()), target, shows, edges, mean, std }))
 }

@@ -12,7 +12,8 @@
 //! let mut config = Config::default();
 //! (config.architecture.n_inducing, config.train.iterations) = (10, 50);
 //! let (model, _) = Model::fit(&x, &y, &config, &mut ())?;
-//! let source = Source { x: &x, y: &y, features: &["position".into()], targets: &["height".into()] };
+//! let (features, targets) = (["position".into()], ["height".into()]);
+//! let source = Source { x: &x, y: &y, features: &features, targets: &targets, labels: &[], info: None };
 //! let report = from_model("A step", &model, source, Training::default())?;
 //! assert!(report.html().contains("position"));
 //! # Ok::<(), deepgp::Error>(())
@@ -33,7 +34,7 @@ mod stats;
 pub use figures::{Part, Section};
 pub use from_model::{Source, Training, from_model};
 pub use report::{
-    Better, CurvePoint, HiddenCloud, HiddenNet, HiddenPath, LayerView, Report, ScoreTable, Slice, Surface,
-    TargetResults, UnitUse,
+    Better, CurvePoint, HiddenCloud, HiddenNet, HiddenPath, LabelResults, LayerView, Report, ScoreTable, Slice,
+    Surface, TargetResults, UnitUse,
 };
 pub use slopes::mean_square_slopes;

@@ -16,6 +16,8 @@ pub(crate) struct Probe<'a> {
     pub y: &'a Mat,
     pub features: &'a [String],
     pub targets: &'a [String],
+    /// Names of the labels, if the target has labels.
+    pub labels: &'a [String],
     /// Median of each column.
     pub medians: Vec<f64>,
     /// Columns, most relevant first.

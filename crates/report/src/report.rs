@@ -17,6 +17,8 @@ pub struct Report {
     pub curve: Vec<CurvePoint>,
     /// Predictions and observations of each target.
     pub targets: Vec<TargetResults>,
+    /// Predicted probabilities of labels, if the target has labels.
+    pub labels: Option<LabelResults>,
     /// How much each input column matters; any positive scale.
     pub relevance: Vec<(String, f64)>,
     /// What each hidden layer does, first to last.
@@ -66,6 +68,19 @@ pub struct TargetResults {
     pub interval: [Vec<f64>; 2],
     /// Probability integral transform: the predicted probability of an observation below the one made.
     pub pit: Vec<f64>,
+}
+
+/// Predicted probabilities of labels and what was observed, row by row.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LabelResults {
+    /// The target.
+    pub name: String,
+    /// Its labels.
+    pub labels: Vec<String>,
+    /// Probabilities of all labels, for each row.
+    pub probabilities: Vec<Vec<f64>>,
+    /// Which label each row has.
+    pub observed: Vec<usize>,
 }
 
 /// What one hidden layer does to the data, in its own units.
@@ -165,10 +180,12 @@ pub struct Surface {
     pub columns: [String; 2],
     /// The target.
     pub target: String,
+    /// What the two pictures show: "standard deviation", "probability of yes".
+    pub shows: [String; 2],
     /// Edges of the cells along each column.
     pub edges: [Vec<f64>; 2],
-    /// What is expected, the first column running fastest.
+    /// What is expected, the first column running fastest: a number, a probability, or the number of a label.
     pub mean: Vec<f64>,
-    /// Standard deviation of an observation.
+    /// Standard deviation of an observation, or the probability that the label is another.
     pub std: Vec<f64>,
 }

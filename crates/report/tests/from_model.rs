@@ -4,14 +4,14 @@ use deepgp::Error;
 use deepgp_datasets::builtin;
 use deepgp_numerics::linalg::Mat;
 use deepgp_report::{CurvePoint, Report, Source, Training, from_model};
-use deepgp_task::{Config, Model, Noise};
+use deepgp_task::{Config, LikelihoodChoice, Model};
 
 fn names(prefix: &str, n: usize) -> Vec<String> {
     (1..=n).map(|i| format!("{prefix}{i}")).collect()
 }
 
-fn fit(x: &Mat, y: &Mat, hidden: &[usize], noise: Noise) -> Model {
-    let mut config = Config { noise, ..Config::default() };
+fn fit(x: &Mat, y: &Mat, hidden: &[usize], likelihood: LikelihoodChoice) -> Model {
+    let mut config = Config { likelihood, ..Config::default() };
     config.architecture.hidden = hidden.to_vec();
     (config.architecture.n_inducing, config.train.iterations) = (12, 60);
     Model::fit(x, y, &config, &mut ()).unwrap().0
@@ -19,23 +19,23 @@ fn fit(x: &Mat, y: &Mat, hidden: &[usize], noise: Noise) -> Model {
 
 fn report(model: &Model, x: &Mat, y: &Mat) -> Report {
     let (features, targets) = (names("x", x.cols()), names("y", y.cols()));
-    let source = Source { x, y, features: &features, targets: &targets };
+    let source = Source { x, y, features: &features, targets: &targets, labels: &[], info: None };
     from_model("test", model, source, Training::default()).unwrap()
 }
 
 #[test]
 fn numbers_are_those_of_the_model() {
     let (x, y) = builtin::borehole(120, 1.0, 3);
-    let model = fit(&x, &y, &[3], Noise::Gaussian);
+    let model = fit(&x, &y, &[3], LikelihoodChoice::Gaussian);
     let report = report(&model, &x, &y);
     let (scores, prediction) = (model.score(&x, &y).unwrap(), model.predict(&x).unwrap());
-    assert_eq!(report.scores.rows[0].1[0], Some(scores.rmse));
+    assert_eq!(report.scores.rows[0].1[0], scores.rmse());
     assert_eq!(report.targets[0].mean, prediction.y.mean.column(0));
     // The constant prediction has the spread of the training targets as its error.
     assert!((report.scores.rows[1].1[0].unwrap() / model.targets().scale()[0] - 1.0).abs() < 1e-9);
     // Share of PIT values in the middle 95 % is the coverage of the scores.
     let inside = report.targets[0].pit.iter().filter(|p| (0.025..=0.975).contains(*p)).count();
-    assert!((inside as f64 / 120.0 - scores.coverage_95).abs() < 1e-9);
+    assert!((inside as f64 / 120.0 - scores.coverage_95().expect("intervals")).abs() < 1e-9);
     assert_eq!((report.relevance.len(), report.slices.len(), report.layers.len()), (8, 6, 1));
     let view = &report.layers[0];
     assert!(view.units.len() == 3 && view.net.is_some() && view.cloud.is_some() && view.path.is_some());
@@ -49,7 +49,7 @@ fn numbers_are_those_of_the_model() {
 fn every_shape_of_model_gives_a_page() {
     let (x, y) = builtin::step(50, 0.1, 1);
     for hidden in [&[][..], &[1], &[2, 2]] {
-        let model = fit(&x, &y, hidden, Noise::Gaussian);
+        let model = fit(&x, &y, hidden, LikelihoodChoice::Gaussian);
         let report = report(&model, &x, &y);
         assert_eq!(report.layers.len(), hidden.len());
         assert!(report.surface.is_none() && report.slices[0].observed.0.len() == 50);
@@ -61,7 +61,7 @@ fn every_shape_of_model_gives_a_page() {
 fn few_rows_constant_columns_cases_and_several_targets() {
     let x = Mat::from_fn(60, 3, |n, c| [n as f64, 7.0, (n % 2) as f64][c]);
     let y = Mat::from_fn(60, 2, |n, p| (n as f64 * 0.1 + p as f64).sin() + (n % 2) as f64);
-    let model = fit(&x, &y, &[2], Noise::StudentT);
+    let model = fit(&x, &y, &[2], LikelihoodChoice::StudentT);
     let page = report(&model, &x, &y);
     assert_eq!(page.targets.len(), 2);
     assert!(page.notes.is_empty());
@@ -74,9 +74,9 @@ fn few_rows_constant_columns_cases_and_several_targets() {
 #[test]
 fn names_and_rows_must_fit() {
     let (x, y) = builtin::step(30, 0.1, 1);
-    let model = fit(&x, &y, &[1], Noise::Gaussian);
+    let model = fit(&x, &y, &[1], LikelihoodChoice::Gaussian);
     let (one, two) = (names("a", 1), names("b", 2));
-    let source = |features, targets| Source { x: &x, y: &y, features, targets };
+    let source = |features, targets| Source { x: &x, y: &y, features, targets, labels: &[], info: None };
     for source in [source(&two, &one), source(&one, &two)] {
         assert!(matches!(from_model("", &model, source, Training::default()), Err(Error::Shape { .. })));
     }
@@ -85,7 +85,7 @@ fn names_and_rows_must_fit() {
 #[test]
 fn the_course_of_training_is_shown_with_held_out_scores() {
     let (x, y) = builtin::step(30, 0.1, 1);
-    let model = fit(&x, &y, &[1], Noise::Gaussian);
+    let model = fit(&x, &y, &[1], LikelihoodChoice::Gaussian);
     let point = |i: usize| CurvePoint {
         step: i,
         energy: 10.0 - i as f64,
@@ -94,7 +94,7 @@ fn the_course_of_training_is_shown_with_held_out_scores() {
     };
     let training = Training { curve: (0..40).map(point).collect(), ..Training::default() };
     let (features, targets) = (names("x", 1), names("y", 1));
-    let source = Source { x: &x, y: &y, features: &features, targets: &targets };
+    let source = Source { x: &x, y: &y, features: &features, targets: &targets, labels: &[], info: None };
     let report = from_model("", &model, source, training).unwrap();
     let figure = report.figures().pop().unwrap();
     assert_eq!((figure.name.as_str(), figure.panels.len()), ("training", 3));

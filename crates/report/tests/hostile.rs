@@ -72,7 +72,9 @@ fn report(n: usize, d: usize, name: &str, value: impl Fn(usize) -> f64) -> Repor
         relevance: (0..d).map(|i| (name.clone(), value(i).abs())).collect(),
         layers: vec![layer],
         slices: (0..d.min(6)).map(|i| slice(i % 2 == 1)).collect(),
+        labels: None,
         surface: Some(Surface {
+            shows: Default::default(),
             columns: [name.clone(), name.clone()],
             target: name.clone(),
             edges: [list(18, 5), list(19, 5)],

@@ -4,7 +4,9 @@
 
 use crate::law::mix_log_densities;
 use crate::model::Model;
+use crate::row_info::Rows;
 use crate::stacking::finite_mean;
+use crate::task::Task;
 use crate::warp::with_log_slopes;
 use deepgp::Result;
 use deepgp_numerics::linalg::Mat;
@@ -46,11 +48,11 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::log_density`].
-    pub fn best_std_factor(&self, x: &Mat, y: &Mat) -> Result<f64> {
+    pub fn best_std_factor<'a>(&self, rows: impl Into<Rows<'a>>, y: &Mat) -> Result<f64> {
         if !self.is_continuous() {
             return Ok(1.0);
         }
-        let predictive = self.predictive(x)?;
+        let predictive = self.predictive(rows)?;
         // What is wrong with the targets is so at any factor.
         predictive.log_density(y)?;
         let score = |log_factor: f64| {
@@ -62,27 +64,33 @@ impl Model {
     }
 
     /// Compares the densities that propagated moments and samples of the hidden layers give to rows; nothing if there
-    /// are no hidden layers. Cost: that of so many predictions.
+    /// are no hidden layers, or if targets are known within bounds, of which some have probabilities and others
+    /// densities. Cost: that of so many predictions.
     ///
     /// # Errors
     /// As [`Model::log_density`], and [`deepgp::Error::Parameter`] for no samples.
     pub fn check_moments(&self, x: &Mat, y: &Mat, samples: usize, seed: u64) -> Result<Option<MomentCheck>> {
         let is_deep = |fitted: &deepgp::Fitted| fitted.network.layers().len() > 1;
-        if !self.members().any(|(_, member)| is_deep(member.fitted())) {
+        if self.task() == Task::Censored || !self.members().any(|(_, member)| is_deep(member.fitted())) {
             return Ok(None);
         }
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (x, y) = (self.inputs().apply(x, "inputs")?, self.targets().apply(y, "targets")?);
         let (mut weights, mut by_moments, mut by_samples) = (Vec::new(), Vec::new(), Vec::new());
         for member in self.parts() {
-            let (predictor, x, t) = (&member.fitted, member.inputs(&x)?, member.targets(&y)?);
+            let (predictor, x, (coded, t)) = (&member.fitted, member.inputs(&x)?, member.targets(&y)?);
             let moments = predictor.log_density(&*x, &t)?;
             let by_sampling = match is_deep(predictor.fitted()) {
                 true => predictor.mixture_log_density(&*x, &t, samples, &mut rng)?,
                 false => moments.clone(),
             };
-            by_samples.push(with_log_slopes(&member.warps, &y, by_sampling));
-            by_moments.push(with_log_slopes(&member.warps, &y, moments));
+            // The probability of a cell is about its density times 1.
+            let width = member
+                .coding
+                .map_or(0.0, |coding| if member.has_cells() { coding.scale.ln() } else { coding.log_width() });
+            for (all, log_p) in [(&mut by_samples, by_sampling), (&mut by_moments, moments)] {
+                all.push(with_log_slopes(&member.warps, &coded, log_p).into_iter().map(|l| l - width).collect());
+            }
             weights.push(member.weight);
         }
         let score = |all: &[Vec<f64>]| {
@@ -98,13 +106,14 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Noise};
+    use crate::config::Config;
+    use crate::likelihood_choice::LikelihoodChoice;
     use deepgp::Error;
     use deepgp_datasets::builtin;
 
-    fn model(hidden: Vec<usize>, noise: Noise) -> Result<(Model, Mat, Mat)> {
+    fn model(hidden: Vec<usize>, likelihood: LikelihoodChoice) -> Result<(Model, Mat, Mat)> {
         let (x, y) = builtin::step(120, 0.1, 3);
-        let mut config = Config { noise, ..Config::default() };
+        let mut config = Config { likelihood, ..Config::default() };
         config.architecture.hidden = hidden;
         (config.architecture.n_inducing, config.train.iterations) = (15, 300);
         let (model, _) = Model::fit(&x, &y, &config, &mut ())?;
@@ -114,8 +123,8 @@ mod tests {
 
     #[test]
     fn the_factor_is_the_best_and_undoes_another() -> Result<()> {
-        for noise in [Noise::Gaussian, Noise::StudentT] {
-            let (model, x, y) = model(vec![], noise)?;
+        for likelihood in [LikelihoodChoice::Gaussian, LikelihoodChoice::StudentT] {
+            let (model, x, y) = model(vec![], likelihood)?;
             let factor = model.best_std_factor(&x, &y)?;
             let score = |model: &Model| Ok::<f64, Error>(model.score(&x, &y)?.mean_log_density);
             let model = model.with_std_factor(factor)?;
@@ -138,9 +147,9 @@ mod tests {
 
     #[test]
     fn samples_agree_with_moments_where_hidden_layers_are_sure() -> Result<()> {
-        let (shallow, x, y) = model(vec![], Noise::Gaussian)?;
+        let (shallow, x, y) = model(vec![], LikelihoodChoice::Gaussian)?;
         assert_eq!(shallow.check_moments(&x, &y, 10, 0)?, None);
-        let (deep, x, y) = model(vec![2], Noise::Gaussian)?;
+        let (deep, x, y) = model(vec![2], LikelihoodChoice::Gaussian)?;
         let check = deep.check_moments(&x, &y, 200, 0)?.expect("a deep model");
         assert_eq!(check.rows, 200);
         assert!((check.moments - deep.score(&x, &y)?.mean_log_density).abs() < 1e-9);

@@ -1,5 +1,6 @@
 //! One of the networks that a model consists of: its weight, and the form in which it takes inputs and targets.
 
+use crate::coding::{Coding, Outcome};
 use crate::indicators::Indicators;
 use crate::warp::{Warp, warp_targets};
 use deepgp::Fitted;
@@ -15,6 +16,9 @@ pub struct Member<T = Fitted> {
     pub weight: f64,
     /// The network as it was trained, or what was made of it.
     pub fitted: T,
+    /// How it sees outcomes, if not as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) coding: Option<Coding>,
     /// Transforms of the standardised targets that it was trained on, one for each, or none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warps: Vec<Warp>,
@@ -26,12 +30,13 @@ pub struct Member<T = Fitted> {
 impl<T> Member<T> {
     /// A member whose inputs and targets are standardised and no more.
     pub fn new(weight: f64, fitted: T) -> Self {
-        Self { weight, fitted, warps: Vec::new(), indicators: None }
+        Self { weight, fitted, coding: None, warps: Vec::new(), indicators: None }
     }
 
     /// This member with something else in the network's place.
     pub(crate) fn with<U>(&self, fitted: U) -> Member<U> {
-        Member { weight: self.weight, fitted, warps: self.warps.clone(), indicators: self.indicators.clone() }
+        let Self { weight, coding, warps, indicators, .. } = self;
+        Member { weight: *weight, fitted, coding: *coding, warps: warps.clone(), indicators: indicators.clone() }
     }
 
     /// Standardised inputs as it takes them.
@@ -42,11 +47,20 @@ impl<T> Member<T> {
         }
     }
 
-    /// Standardised targets as it takes them.
-    pub(crate) fn targets(&self, y: &Mat) -> Result<Mat> {
-        let mut t = y.clone();
+    /// Whether it predicts whole numbers by the probabilities of cells.
+    pub(crate) fn has_cells(&self) -> bool {
+        matches!(self.coding, Some(Coding { outcome: Outcome::Cells { .. }, .. }))
+    }
+
+    /// Standardised targets in its code, and as it takes them: transformed, too.
+    pub(crate) fn targets(&self, y: &Mat) -> Result<(Mat, Mat)> {
+        let mut coded = y.clone();
+        if let Some(coding) = &self.coding {
+            coding.apply(&mut coded)?;
+        }
+        let mut t = coded.clone();
         warp_targets(&self.warps, &mut t)?;
-        Ok(t)
+        Ok((coded, t))
     }
 }
 
@@ -61,6 +75,7 @@ impl<T: Borrow<Fitted>> Member<T> {
             indicators.check(inputs)?;
             features += indicators.count();
         }
+        self.coding.iter().try_for_each(Coding::check)?;
         let network = &self.fitted.borrow().network;
         let sizes = [
             ("inputs of a network", features, network.dim_in()),

@@ -1,13 +1,15 @@
 //! A trained model that speaks the data's own units.
 
 use crate::law::{NetworkLaws, is_continuous};
+use crate::likelihood_choice::ConstantLaw;
 use crate::member::Member;
 use crate::predictive::Predictive;
+use crate::row_info::{RowInfo, Rows};
 use crate::scores::{ScoreTally, Scores};
 use crate::standardise::Standardiser;
 use crate::task::Task;
 use deepgp::gauss::DiagGaussian;
-use deepgp::predict::{Prediction, Predictor};
+use deepgp::predict::{Points, Prediction, Predictor};
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
 
@@ -22,6 +24,8 @@ pub struct Model {
     members: Vec<Member<Predictor>>,
     /// Factor of all predicted standard deviations.
     std_factor: f64,
+    /// The law of the training targets, where they are no numbers of a regression.
+    average_row: Option<ConstantLaw>,
 }
 
 impl Model {
@@ -44,10 +48,11 @@ impl Model {
             }
             member.fitted.check()?;
             member.check(inputs.columns(), targets.columns())?;
-            let Member { weight, fitted, warps, indicators } = member;
-            members.push(Member { weight: weight / total, fitted: Predictor::new(fitted)?, warps, indicators });
+            let Member { weight, fitted, coding, warps, indicators } = member;
+            let (weight, fitted) = (weight / total, Predictor::new(fitted)?);
+            members.push(Member { weight, fitted, coding, warps, indicators });
         }
-        Ok(Self { task, inputs, targets, members, std_factor: 1.0 })
+        Ok(Self { task, inputs, targets, members, std_factor: 1.0, average_row: None })
     }
 
     /// This model with all predicted deviations from the mean, before any transform is undone, multiplied by a factor:
@@ -66,6 +71,16 @@ impl Model {
         Err(Error::Parameter { name, layer: None, entry: None, value: factor, requirement })
     }
 
+    /// This model with the law that rows have if nothing is known of their inputs, to compare with.
+    pub fn with_average_row(self, average_row: Option<ConstantLaw>) -> Self {
+        Self { average_row, ..self }
+    }
+
+    /// What a model without inputs says of so many rows; see [`Task::constant`].
+    pub fn constant(&self, n_rows: usize, info: Option<&RowInfo>) -> Predictive {
+        self.task.constant(&self.targets, self.average_row.as_ref(), n_rows, info)
+    }
+
     /// Factor of all predicted standard deviations; 1 unless they were calibrated.
     pub fn std_factor(&self) -> f64 {
         self.std_factor
@@ -73,7 +88,8 @@ impl Model {
 
     /// Whether targets can be any number.
     pub(crate) fn is_continuous(&self) -> bool {
-        self.members.iter().all(|member| is_continuous(member.fitted.fitted().network.likelihood()))
+        !self.task.is_discrete()
+            && self.members.iter().all(|member| is_continuous(member.fitted.fitted().network.likelihood()))
     }
 
     /// The predictor of the network, or of the heaviest of a mixture, in standardised units; its inputs may have
@@ -127,37 +143,46 @@ impl Model {
         &self.targets
     }
 
-    /// Moments of f and y for raw inputs, in the targets' units.
+    /// Moments of f and y for raw rows, in the targets' units.
     ///
     /// # Errors
-    /// [`Error::Empty`], [`Error::Shape`] or [`Error::NotFinite`] for `x`.
-    pub fn predict(&self, x: &Mat) -> Result<Prediction> {
-        let (f, y) = self.distributions(x)?;
+    /// [`Error::Empty`], [`Error::Shape`] or [`Error::NotFinite`] for the inputs, and as [`RowInfo::check`].
+    pub fn predict<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Prediction> {
+        let (f, y) = self.distributions(rows)?;
         Ok(Prediction { f: f.moments()?, y: y.moments()?, seen_var: None })
     }
 
-    /// Predictive laws of y for raw inputs: quantiles, probabilities, moments.
+    /// Predictive laws of y for raw rows: quantiles, probabilities, moments.
     ///
     /// # Errors
     /// As [`Model::predict`].
-    pub fn predictive(&self, x: &Mat) -> Result<Predictive> {
-        Ok(self.distributions(x)?.1)
+    pub fn predictive<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Predictive> {
+        Ok(self.distributions(rows)?.1)
     }
 
     /// Predictive laws of f, the target without its noise, and of y.
     ///
     /// # Errors
     /// As [`Model::predict`].
-    pub fn distributions(&self, x: &Mat) -> Result<(Predictive, Predictive)> {
+    pub fn distributions<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<(Predictive, Predictive)> {
+        let Rows { x, info } = rows.into();
+        if let Some(info) = info {
+            info.check(x.rows())?;
+        }
         let x = self.inputs.apply(x, "inputs")?;
         let (mut of_f, mut of_y) = (Vec::new(), Vec::new());
         for member in &self.members {
-            let prediction = member.fitted.predict(&*member.inputs(&x)?)?;
-            let [f, y] = NetworkLaws::new(member.fitted.fitted().network.likelihood(), prediction);
+            let (x, likelihood) = (member.inputs(&x)?, member.fitted.fitted().network.likelihood());
+            let offset = info.and_then(|info| info.offset(likelihood, &self.targets, member.coding.as_ref()));
+            let points = match &offset {
+                Some(offset) => Points::new(&x).with_offset(offset),
+                None => Points::new(&x),
+            };
+            let [f, y] = NetworkLaws::new(likelihood, member.fitted.predict(points)?);
             of_f.push(member.with(f));
             of_y.push(member.with(y));
         }
-        let with = |parts| Predictive::new(parts, self.targets.clone()).widened(self.std_factor);
+        let with = |parts| Predictive::new(self.task, parts, self.targets.clone()).widened(self.std_factor);
         Ok((with(of_f), with(of_y)))
     }
 
@@ -166,17 +191,17 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::predict`], and for targets that do not fit.
-    pub fn log_density(&self, x: &Mat, y: &Mat) -> Result<Vec<f64>> {
-        self.predictive(x)?.log_density(y)
+    pub fn log_density<'a>(&self, rows: impl Into<Rows<'a>>, y: &Mat) -> Result<Vec<f64>> {
+        self.predictive(rows)?.log_density(y)
     }
 
     /// Scores on raw data.
     ///
     /// # Errors
     /// As [`Model::log_density`].
-    pub fn score(&self, x: &Mat, y: &Mat) -> Result<Scores> {
+    pub fn score<'a>(&self, rows: impl Into<Rows<'a>>, y: &Mat) -> Result<Scores> {
         let mut tally = ScoreTally::new();
-        self.tally(x, y, &mut tally)?;
+        self.tally(rows, y, &mut tally)?;
         tally.scores()
     }
 
@@ -184,8 +209,8 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::log_density`].
-    pub fn tally(&self, x: &Mat, y: &Mat, tally: &mut ScoreTally) -> Result<Predictive> {
-        let predictive = self.predictive(x)?;
+    pub fn tally<'a>(&self, rows: impl Into<Rows<'a>>, y: &Mat, tally: &mut ScoreTally) -> Result<Predictive> {
+        let predictive = self.predictive(rows)?;
         tally.add(&predictive, y)?;
         Ok(predictive)
     }

@@ -1,12 +1,15 @@
 //! What a model file holds: all that prediction needs, and the model's history.
 
-use crate::baselines::{LinearModel, baselines};
+use crate::baselines::{Baselines, Linear};
+use crate::coding::Coding;
 use crate::history::Record;
 use crate::indicators::Indicators;
 use crate::input_ranges::Range;
+use crate::likelihood_choice::ConstantLaw;
 use crate::member::Member;
 use crate::model::Model;
 use crate::predictive::Predictive;
+use crate::row_info::Rows;
 use crate::size_limits;
 use crate::standardise::Standardiser;
 use crate::task::Task;
@@ -16,7 +19,6 @@ use deepgp::network::DeepGp;
 use deepgp::{Error, Result};
 use deepgp_data::Schema;
 use deepgp_io::{FileError, FormatError, Kind};
-use deepgp_numerics::linalg::Mat;
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::{Borrow, Cow};
 use std::path::Path;
@@ -35,6 +37,9 @@ pub struct Preprocessing {
     pub ranges: Vec<Range>,
     /// How targets are standardised.
     pub targets: Standardiser,
+    /// The law of the training targets, where they are no numbers of a regression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub average_row: Option<ConstantLaw>,
 }
 
 impl Preprocessing {
@@ -50,10 +55,13 @@ impl Preprocessing {
             ("names of the targets", dim_out, self.schema.targets().len()),
             ("columns of the targets' standardiser", dim_out, self.targets.columns()),
         ];
-        match sizes.into_iter().find(|(_, expected, found)| expected != found) {
-            None => Ok(()),
-            Some((what, expected, found)) => Err(Error::Shape { what, expected, found }),
+        if let Some((what, expected, found)) = sizes.into_iter().find(|(_, expected, found)| expected != found) {
+            return Err(Error::Shape { what, expected, found });
         }
+        if (self.task != Task::Regression) != self.average_row.is_some() {
+            return Err(Error::Empty { what: "laws of an average row", rows: 0, columns: 1 });
+        }
+        self.average_row.iter().try_for_each(ConstantLaw::check)
     }
 }
 
@@ -68,7 +76,7 @@ pub struct SavedModel {
     /// Factor of all predicted standard deviations, where they were calibrated by held-out rows.
     pub std_factor: Option<f64>,
     /// A linear model of the same training rows, to compare with; none if there were too many features.
-    pub linear: Option<LinearModel>,
+    pub linear: Option<Linear>,
     /// Its history.
     pub record: Record,
 }
@@ -78,6 +86,8 @@ pub struct SavedModel {
 struct File<'a> {
     preprocessing: Cow<'a, Preprocessing>,
     fitted: Cow<'a, Fitted>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    coding: Option<Coding>,
     #[serde(default, skip_serializing_if = "is_empty")]
     warps: Cow<'a, [Warp]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +96,7 @@ struct File<'a> {
     others: Cow<'a, [Member]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     std_factor: Option<f64>,
-    linear: Cow<'a, Option<LinearModel>>,
+    linear: Cow<'a, Option<Linear>>,
     record: Cow<'a, Record>,
 }
 
@@ -103,6 +113,7 @@ impl Serialize for SavedModel {
         let file = File {
             preprocessing: Cow::Borrowed(&self.preprocessing),
             fitted: Cow::Borrowed(&first.fitted),
+            coding: first.coding,
             warps: Cow::Borrowed(&first.warps),
             indicators: first.indicators.as_ref().map(Cow::Borrowed),
             others: Cow::Borrowed(others),
@@ -119,6 +130,7 @@ impl From<File<'_>> for SavedModel {
         let first = Member {
             weight: 1.0,
             fitted: file.fitted.into_owned(),
+            coding: file.coding,
             warps: file.warps.into_owned(),
             indicators: file.indicators.map(Cow::into_owned),
         };
@@ -140,7 +152,7 @@ impl SavedModel {
     pub fn new(
         preprocessing: Preprocessing,
         mut members: Vec<Member>,
-        linear: Option<LinearModel>,
+        linear: Option<Linear>,
         record: Record,
     ) -> Result<Self> {
         members.sort_by(|a, b| b.weight.total_cmp(&a.weight));
@@ -188,7 +200,10 @@ impl SavedModel {
             }
         }
         match &self.linear {
-            Some(linear) => linear.check(self.preprocessing.inputs.columns(), self.preprocessing.targets.columns()),
+            Some(linear) => {
+                let Preprocessing { task, inputs, targets, .. } = &self.preprocessing;
+                linear.check(*task, inputs.columns(), targets.columns())
+            }
             None => Ok(()),
         }
     }
@@ -201,16 +216,18 @@ impl SavedModel {
         self.check()?;
         let Preprocessing { task, inputs, targets, .. } = &self.preprocessing;
         let model = Model::mixture(*task, inputs.clone(), targets.clone(), self.members.clone())?;
+        let model = model.with_average_row(self.preprocessing.average_row.clone());
         model.with_std_factor(self.std_factor.unwrap_or(1.0))
     }
 
-    /// What the models to compare with say of raw inputs: see [`baselines`].
+    /// What the models to compare with say of raw rows: see [`Baselines`].
     ///
     /// # Errors
-    /// As [`baselines`].
-    pub fn baselines(&self, x: &Mat) -> Result<Vec<(&'static str, Predictive)>> {
-        let Preprocessing { task, inputs, targets, .. } = &self.preprocessing;
-        baselines(*task, inputs, targets, self.linear.as_ref(), x)
+    /// As [`Baselines::predictive`].
+    pub fn baselines<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<(&'static str, Predictive)>> {
+        let Preprocessing { task, inputs, targets, average_row, .. } = &self.preprocessing;
+        let (average_row, linear) = (average_row.as_ref(), self.linear.as_ref());
+        Baselines { task: *task, inputs, targets, average_row, linear }.predictive(rows)
     }
 
     /// Writes the model file, all of it or nothing.

@@ -1,23 +1,33 @@
 //! What is predicted of the targets of some rows: their laws, in the targets' own units.
 //!
 //! ```text
-//! y = μ + s u          u a mixture over networks          g_k(u) the target that network k was trained on
+//! y = μ + s u          u a mixture over networks          g_k(c_k(u)) the target that network k was trained on
 //! ```
+//! with a code c_k where a network sees outcomes as other numbers, and a transform g_k.
 
 use crate::law::{
-    Affine, Level, Mixture, NetworkLaw, NetworkLaws, PredictiveLaw, Transformed, draw_member, mix_log_densities,
+    Affine, Coded, Level, Mixture, NetworkLaw, NetworkLaws, PredictiveLaw, Transformed, draw_member, mix_log_densities,
 };
+use crate::likelihood_choice::ConstantLaw;
 use crate::member::Member;
+use crate::row_info::RowInfo;
 use crate::standardise::Standardiser;
+use crate::task::Task;
 use crate::warp::with_log_slopes;
 use deepgp::gauss::DiagGaussian;
+use deepgp::likelihood::{Likelihood, Observation};
+use deepgp::predict::Prediction;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
 use rand::Rng;
 
+/// The least probability of an interval.
+const LEAST_PROBABILITY: f64 = 1e-15;
+
 /// Predictive laws of rows × targets, in the targets' own units.
 #[derive(Debug, Clone)]
 pub struct Predictive {
+    task: Task,
     /// What each network says of transformed standardised targets; the weights add up to 1.
     parts: Vec<Member<NetworkLaws>>,
     targets: Standardiser,
@@ -28,15 +38,49 @@ impl Predictive {
     ///
     /// # Panics
     /// If there is no network.
-    pub(crate) fn new(parts: Vec<Member<NetworkLaws>>, targets: Standardiser) -> Self {
+    pub(crate) fn new(task: Task, parts: Vec<Member<NetworkLaws>>, targets: Standardiser) -> Self {
         assert!(!parts.is_empty(), "a mixture has members");
-        Self { parts, targets }
+        Self { task, parts, targets }
     }
 
     /// Normal laws with these moments.
     pub fn normal(moments: DiagGaussian) -> Self {
         let targets = Standardiser::identity(moments.mean.cols());
-        Self::new(vec![Member::new(1.0, NetworkLaws::Normal(moments))], targets)
+        Self::new(Task::Regression, vec![Member::new(1.0, NetworkLaws::Normal(moments))], targets)
+    }
+
+    /// The same law for every row, but for its exposure.
+    pub(crate) fn constant(
+        task: Task,
+        law: &ConstantLaw,
+        targets: &Standardiser,
+        n_rows: usize,
+        info: Option<&RowInfo>,
+    ) -> Self {
+        let latent = law.latent();
+        let mut mean = Mat::from_fn(n_rows, latent.len(), |_, k| latent[k]);
+        if let Some(offset) = info.and_then(|info| info.offset(&law.likelihood, targets, None)) {
+            mean.add_scaled(1.0, &offset.mean);
+        }
+        let f = DiagGaussian { var: Mat::zeros(n_rows, latent.len()), mean };
+        Self::of_latent(task, &law.likelihood, f, targets)
+    }
+
+    /// The laws of what a likelihood observes of latent values, of standardised outcomes that it sees as they are.
+    pub(crate) fn of_latent(task: Task, likelihood: &Likelihood, f: DiagGaussian, targets: &Standardiser) -> Self {
+        let n_targets = likelihood.n_targets();
+        let mut y = DiagGaussian::zeros(f.n_points(), n_targets);
+        for n in 0..f.n_points() {
+            let (mean, var) = f.point(n);
+            likelihood.observe(mean, var, y.mean.row_mut(n), y.var.row_mut(n));
+        }
+        let [_, laws] = NetworkLaws::new(likelihood, Prediction { f, y, seen_var: None });
+        Self::new(task, vec![Member::new(1.0, laws)], targets.clone())
+    }
+
+    /// What the targets are.
+    pub fn task(&self) -> Task {
+        self.task
     }
 
     /// Number of rows.
@@ -73,6 +117,28 @@ impl Predictive {
         self.targets.invert_moments(&moments)
     }
 
+    /// Probabilities of all labels of each row, rows × labels, which add up to 1; nothing where there are no labels.
+    pub fn probabilities(&self) -> Mat {
+        let labels = self.task.n_labels();
+        let mut all = Mat::zeros(self.rows(), labels);
+        let mut of_network = vec![0.0; labels];
+        for n in 0..self.rows() {
+            for part in &self.parts {
+                match &part.fitted {
+                    NetworkLaws::Observed(laws) if !part.has_cells() => laws.probabilities(n, &mut of_network),
+                    _ => {
+                        let law = of_part(part, n, 0);
+                        of_network.iter_mut().enumerate().for_each(|(k, p)| *p = law.log_prob(k as f64).exp());
+                    }
+                }
+                all.row_mut(n).iter_mut().zip(&of_network).for_each(|(sum, p)| *sum += part.weight * p);
+            }
+            let total: f64 = all.row(n).iter().sum();
+            all.row_mut(n).iter_mut().for_each(|p| *p /= total);
+        }
+        all
+    }
+
     /// Quantiles of all rows and targets.
     pub fn quantiles(&self, probability: f64) -> Mat {
         let level = Level::new(probability);
@@ -85,7 +151,7 @@ impl Predictive {
     /// If there is no such row.
     pub fn of_rows(&self, rows: &[usize]) -> Self {
         let parts = self.parts.iter().map(|part| part.with(part.fitted.of_rows(rows))).collect();
-        Self { parts, targets: self.targets.clone() }
+        Self { task: self.task, parts, targets: self.targets.clone() }
     }
 
     /// These laws with deviations from the mean multiplied by a factor, before transforms are undone.
@@ -108,14 +174,45 @@ impl Predictive {
         if y.rows() != self.rows() {
             return Err(Error::Shape { what: "rows of the targets", expected: self.rows(), found: y.rows() });
         }
+        self.task.check(y)?;
+        if self.task == Task::Censored {
+            return Ok(y.iter_rows().enumerate().map(|(n, bounds)| self.log_likelihood(n, bounds)).collect());
+        }
         let u = self.targets.apply(y, "targets")?;
-        let of_part = |part: &Member<NetworkLaws>| {
-            Ok(with_log_slopes(&part.warps, &u, part.fitted.log_probs(&part.targets(&u)?)?))
+        let log_probs = |part: &Member<NetworkLaws>| {
+            if part.has_cells() {
+                return Ok((0..u.rows()).map(|n| of_part(part, n, 0).log_prob(u[(n, 0)])).collect());
+            }
+            let (coded, t) = part.targets(&u)?;
+            let mut all = with_log_slopes(&part.warps, &coded, part.fitted.log_probs(&t)?);
+            if let Some(coding) = &part.coding {
+                all.iter_mut().for_each(|log_p| *log_p -= coding.log_width());
+            }
+            Ok(all)
         };
-        let all = self.parts.iter().map(of_part).collect::<Result<Vec<Vec<f64>>>>()?;
+        let all = self.parts.iter().map(log_probs).collect::<Result<Vec<Vec<f64>>>>()?;
         let weights: Vec<f64> = self.parts.iter().map(|part| part.weight).collect();
         let standard = mix_log_densities(&weights, &all);
         Ok(standard.into_iter().map(|l| self.targets.invert_log_density(l)).collect())
+    }
+
+    /// Log density of a number that was seen, or log probability of the interval that it lies in:
+    ///
+    /// ```text
+    /// l = u     log p(u)          l < u     log (F(u) − F(l)),   F(−∞) = 0, F(∞) = 1
+    /// ```
+    /// No interval is held to be less likely than [`LEAST_PROBABILITY`]: its probability is a difference.
+    fn log_likelihood(&self, row: usize, bounds: &[f64]) -> f64 {
+        let law = self.law(row, 0);
+        match (bounds[0], bounds[1]) {
+            (lower, upper) if lower.is_nan() && upper.is_nan() => 0.0,
+            (lower, upper) if lower == upper => law.log_prob(upper),
+            (lower, upper) => {
+                let below = if lower.is_nan() { 0.0 } else { law.cdf(lower) };
+                let up_to = if upper.is_nan() { 1.0 } else { law.cdf(upper) };
+                (up_to - below).max(LEAST_PROBABILITY).ln()
+            }
+        }
     }
 
     /// Draws all targets of a row together: they come from one network.
@@ -126,15 +223,39 @@ impl Predictive {
         let part = &self.parts[draw_member(self.parts.iter().map(|part| part.weight), rng)];
         let scales = self.targets.mean().iter().zip(self.targets.scale());
         let own_unit = |(p, (t, (shift, scale))): (usize, (&f64, (&f64, &f64)))| {
-            shift + scale * part.warps.get(p).map_or(*t, |warp| warp.inverse(*t))
+            let coded = part.warps.get(p).map_or(*t, |warp| warp.inverse(*t));
+            shift + scale * part.coding.map_or(coded, |coding| coding.outcome_of(coded))
         };
         part.fitted.draw(row, rng).iter().zip(scales).enumerate().map(own_unit).collect()
     }
 }
 
+impl Task {
+    /// The laws that so many rows have if nothing is known of their inputs: the frequencies of labels, a negative
+    /// binomial law of counts, the normal distribution of numbers.
+    pub fn constant(
+        self,
+        targets: &Standardiser,
+        average: Option<&ConstantLaw>,
+        n_rows: usize,
+        info: Option<&RowInfo>,
+    ) -> Predictive {
+        match average {
+            Some(law) => Predictive::constant(self, law, targets, n_rows, info),
+            None => {
+                // The normal distribution of the training targets.
+                let fill = |of: &dyn Fn(usize) -> f64| Mat::from_fn(n_rows, targets.columns(), |_, p| of(p));
+                let (mean, var) = (fill(&|p| targets.mean()[p]), fill(&|p| targets.scale()[p].powi(2)));
+                Predictive::normal(DiagGaussian { mean, var })
+            }
+        }
+    }
+}
+
 /// What a network says of a standardised target.
-fn of_part(part: &Member<NetworkLaws>, row: usize, column: usize) -> Transformed<'_, NetworkLaw<'_>> {
-    Transformed { law: part.fitted.at(row, column), warp: part.warps.get(column) }
+fn of_part(part: &Member<NetworkLaws>, row: usize, column: usize) -> Coded<'_, Transformed<'_, NetworkLaw<'_>>> {
+    let law = Transformed { law: part.fitted.at(row, column), warp: part.warps.get(column) };
+    Coded { law, coding: part.coding.as_ref() }
 }
 
 #[cfg(test)]
@@ -150,7 +271,7 @@ mod tests {
 
     fn part(weight: f64, mean: f64, var: f64, warps: Vec<Warp>) -> Member<NetworkLaws> {
         let fitted = NetworkLaws::Normal(DiagGaussian { mean: one(mean), var: one(var) });
-        Member { weight, fitted, warps, indicators: None }
+        Member { warps, ..Member::new(weight, fitted) }
     }
 
     fn one(value: f64) -> Mat {
@@ -163,7 +284,7 @@ mod tests {
         let y = DiagGaussian { mean: one(mean), var: one(var + 2.0 * scale * scale) };
         let prediction = Prediction { f: DiagGaussian { mean: one(mean), var: one(var) }, y, seen_var: None };
         let [_, fitted] = NetworkLaws::new(&likelihood, prediction);
-        Member { weight, fitted, warps, indicators: None }
+        Member { warps, ..Member::new(weight, fitted) }
     }
 
     fn targets() -> (Vec<f64>, Standardiser) {
@@ -177,7 +298,7 @@ mod tests {
         let (u, targets) = targets();
         let zero = -targets.mean()[0] / targets.scale()[0];
         let log = || vec![Warp::fit(WarpKind::Log, &u, zero).expect("a transform")];
-        let with = |parts| Predictive::new(parts, targets.clone());
+        let with = |parts| Predictive::new(Task::Regression, parts, targets.clone());
         vec![
             with(vec![part(1.0, 0.3, 0.5, vec![])]),
             with(vec![part(0.03, -1.0, 2.0, vec![]), part(0.97, 0.2, 0.01, vec![])]),
@@ -237,11 +358,11 @@ mod tests {
     /// Parts whose weights add up to 1 + 2⁻⁵².
     #[test]
     fn nothing_is_more_than_certain() {
-        let Predictive { mut parts, targets } = mixtures().swap_remove(2);
+        let Predictive { mut parts, targets, .. } = mixtures().swap_remove(2);
         parts.push(parts[1].clone());
         parts.iter_mut().zip([0.4, 0.1, 0.1]).for_each(|(part, weight)| part.weight = weight / (0.4 + 0.1 + 0.1));
         assert!(parts.iter().map(|part| part.weight).sum::<f64>() > 1.0);
-        let mixture = Predictive::new(parts, targets);
+        let mixture = Predictive::new(Task::Regression, parts, targets);
         assert_eq!(mixture.law(0, 0).cdf(1e3), 1.0);
         assert!((mixture.law(0, 0).crps(1e3) - 1e3).abs() < 3.0 && mixture.quantiles(1.0 - 1e-16)[(0, 0)].is_finite());
     }
@@ -339,7 +460,8 @@ mod tests {
             let of = |value: f64| Mat::from_fn(1, 2, |_, _| value);
             Member::new(weight, NetworkLaws::Normal(DiagGaussian { mean: of(mean), var: of(0.01) }))
         };
-        let predictive = Predictive::new(vec![side(0.5, -1.0), side(0.5, 1.0)], Standardiser::identity(2));
+        let parts = vec![side(0.5, -1.0), side(0.5, 1.0)];
+        let predictive = Predictive::new(Task::Regression, parts, Standardiser::identity(2));
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         assert!((0..200).all(|_| predictive.draw(0, &mut rng).iter().product::<f64>() > 0.0));
     }
@@ -347,7 +469,8 @@ mod tests {
     /// Half of the latent variance or a normal of the same variance would be wrong by far more.
     #[test]
     fn heavy_tails_are_no_normals() -> Result<()> {
-        let heavy = Predictive::new(vec![heavy(1.0, 0.0, 1e-8, 1.0, vec![])], Standardiser::identity(1));
+        let parts = vec![heavy(1.0, 0.0, 1e-8, 1.0, vec![])];
+        let heavy = Predictive::new(Task::Regression, parts, Standardiser::identity(1));
         // Quantiles of Student's t with four degrees of freedom, from tables.
         for (p, t) in [(0.75, 0.7407), (0.95, 2.1318), (0.975, 2.7764), (0.99, 3.7469), (0.999, 7.1732)] {
             assert!((heavy.quantiles(p)[(0, 0)] - t).abs() < 1e-4, "{p}: {}", heavy.quantiles(p)[(0, 0)]);

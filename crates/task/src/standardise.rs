@@ -51,6 +51,39 @@ impl Standardiser {
         Ok(fitted)
     }
 
+    /// Learns them from targets of which some lie between bounds (N × 2: lower and upper, NaN where there is none): from
+    /// those that were seen, or all that is known of them.
+    ///
+    /// # Errors
+    /// As [`Standardiser::fit`]; [`Error::Empty`] if no row says anything.
+    pub(crate) fn fit_bounds(bounds: &Mat, what: &'static str) -> Result<Self> {
+        let known = |row: &[f64]| match (row[0].is_nan(), row[1].is_nan()) {
+            (false, false) => Some(0.5 * row[0] + 0.5 * row[1]),
+            (false, true) => Some(row[0]),
+            (true, false) => Some(row[1]),
+            (true, true) => None,
+        };
+        let all: Vec<f64> = bounds.iter_rows().filter_map(known).collect();
+        Self::fit(&Mat::from_vec(all.len(), 1, all)?, what)
+    }
+
+    /// Standardises bounds in place; missing ones stay so.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] with row and column for a bound that does not stay finite.
+    pub(crate) fn apply_to_bounds(&self, bounds: &mut Mat, what: &'static str) -> Result<()> {
+        for row in 0..bounds.rows() {
+            for (column, entry) in bounds.row_mut(row).iter_mut().enumerate() {
+                let before = *entry;
+                *entry = (before - self.mean[0]) / self.scale[0];
+                if !before.is_nan() && !entry.is_finite() {
+                    return Err(Error::NotFinite { what, row, column, value: before });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The standardiser that changes nothing, for labels and for data in natural units.
     pub fn identity(columns: usize) -> Self {
         Self { mean: vec![0.0; columns], scale: vec![1.0; columns], constant: Vec::new() }

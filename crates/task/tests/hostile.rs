@@ -7,7 +7,7 @@ use deepgp::infer::{Engine, InferenceSettings, Site};
 use deepgp::init::KernelChoice;
 use deepgp_io::{Kind, seal, unseal};
 use deepgp_task::WarpKind;
-use deepgp_task::{Best, Checkpoint, Config, FormatError, Noise, Record, SavedModel, StandardisedData};
+use deepgp_task::{Best, Checkpoint, Config, FormatError, LikelihoodChoice, Record, SavedModel, StandardisedData};
 use serde_json::{Value, json};
 
 /// Loads and, if that goes well, predicts: all that must not panic. Returns whether it loaded.
@@ -36,7 +36,7 @@ fn variety() -> Vec<SavedModel> {
         let mut config = config(3);
         config.architecture.n_inducing = 3;
         config.architecture.kernel = kernel;
-        config.noise = if i == 0 { Noise::StudentT } else { Noise::Gaussian };
+        config.likelihood = if i == 0 { LikelihoodChoice::StudentT } else { LikelihoodChoice::Gaussian };
         saved(config)
     };
     kernels.into_iter().enumerate().map(one).chain([rich()]).collect()

@@ -51,7 +51,10 @@ fn difference(then: &RunResult, now: &RunResult) -> String {
     match (&then.scores, &now.scores) {
         (Some(then), Some(now)) => format!(
             "DIFFERENT: RMSE {} then and {} now, log density {} then and {} now",
-            then.rmse, now.rmse, then.mean_log_density, now.mean_log_density
+            then.rmse().unwrap_or(f64::NAN),
+            now.rmse().unwrap_or(f64::NAN),
+            then.mean_log_density,
+            now.mean_log_density
         ),
         (then, now) => {
             let finite = |scores: bool| if scores { "finite" } else { "not finite" };

@@ -39,13 +39,13 @@ pub fn splits(args: &Splits) -> Result<()> {
         let (model, training) = train_on(args, s, x.select_rows(&train), y.select_rows(&train), &config)?;
         let seconds = started.elapsed().as_secs_f64();
         let score = model.score(&x.select_rows(&test), &y.select_rows(&test))?;
-        let Scores { rmse, mean_log_density, coverage_95, .. } = score;
+        let (rmse, mean_log_density, coverage_95) = (score.rmse(), score.mean_log_density, score.coverage_95());
         let line = Line { split: s, rmse, mean_log_density, coverage_95, seconds, training };
         writeln!(stdout(), "{}", serde_json::to_string(&line)?)?;
         scores.push(score);
     }
     let mean = |f: fn(&Scores) -> f64| scores.iter().map(f).sum::<f64>() / scores.len() as f64;
-    let (rmse, log_density) = (mean(|s| s.rmse), mean(|s| s.mean_log_density));
+    let (rmse, log_density) = (mean(|s| s.rmse().unwrap_or(f64::NAN)), mean(|s| s.mean_log_density));
     writeln!(stdout(), "mean over {} splits: rmse {rmse:.4}, mean log density {log_density:.4}", scores.len())?;
     // Written so that NaN fails.
     if let Some(bar) = args.max_rmse
@@ -65,9 +65,9 @@ pub fn splits(args: &Splits) -> Result<()> {
 #[derive(Serialize)]
 struct Line {
     split: usize,
-    rmse: f64,
+    rmse: Option<f64>,
     mean_log_density: f64,
-    coverage_95: f64,
+    coverage_95: Option<f64>,
     seconds: f64,
     #[serde(flatten)]
     training: Value,

@@ -98,7 +98,10 @@ fn summary(line: &Line) -> String {
     match line {
         Line::Run(run) => {
             let scores = match &run.result.scores {
-                Some(s) => format!("RMSE {}, log density {}", number(s.rmse), number(s.mean_log_density)),
+                Some(s) => {
+                    let rmse = s.rmse().map_or(String::new(), |rmse| format!("RMSE {}, ", number(rmse)));
+                    format!("{rmse}log density {}", number(s.mean_log_density))
+                }
                 None => "no finite scores".to_owned(),
             };
             let key = &run.key;

@@ -4,7 +4,7 @@ use super::progress::Display;
 use crate::out::{note, notices};
 use crate::wording::{count, number, plural};
 use deepgp_fit::{Done, Event};
-use deepgp_task::{FileError, Tried};
+use deepgp_task::{FileError, Task, Tried};
 use std::io::Write;
 
 /// Prints events as they come.
@@ -28,6 +28,9 @@ impl EventPrinter {
         match event {
             Event::TargetChosen { column } => {
                 note(quiet, &format!("no --target given: predicting the last column, {column:?}"));
+            }
+            Event::TaskChosen { choice } if choice.task != Task::Regression || choice.is_asked_for => {
+                note(quiet, &choice.to_string());
             }
             Event::SchemaLearnt { notices: found } | Event::RowsRead { notices: found } => notices(quiet, found),
             Event::CheckpointReplaced { path } => {

@@ -90,7 +90,8 @@ fn line(progress: &Progress, rate: f64) -> String {
     }
     text += &format!("  energy {}", number(energy));
     if let Some((rmse, log_density)) = held_out {
-        text += &format!("  held-out RMSE {}, log density {}", number(rmse), number(log_density));
+        let rmse = rmse.map_or(String::new(), |rmse| format!("RMSE {}, ", number(rmse)));
+        text += &format!("  held-out {rmse}log density {}", number(log_density));
     }
     text
 }
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_line_has_everything() {
-        let (seconds_left, held_out) = (Some(3.3), Some((5.3, -3.01)));
+        let (seconds_left, held_out) = (Some(3.3), Some((Some(5.3), -3.01)));
         let progress = Progress { step: 1200, steps: Some(4000), share: 0.3, seconds_left, energy: 123.456, held_out };
         assert_eq!(
             line(&progress, 850.0),

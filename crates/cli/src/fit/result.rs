@@ -2,6 +2,7 @@
 
 use crate::wording::{count, duration, expectation_sentence, kind, mixed_network, number, plural, score_table};
 use deepgp::Event;
+use deepgp_fit::names::TaskName;
 use deepgp_fit::{Ending, FitResult, Remark};
 use deepgp_task::{Record, SavedModel, Scores, Tried};
 use serde_json::{Value, json};
@@ -72,7 +73,9 @@ pub fn remark(remark: Remark, result: &FitResult) -> String {
              slightly optimistic",
             number(factor)
         ),
-        Remark::NotRecalibrated => "too few rows to hold any out: nothing was recalibrated".to_owned(),
+        Remark::NotRecalibrated => {
+            "nothing was recalibrated: too few rows to hold any out, or targets that take separate values".to_owned()
+        }
         Remark::NumericalEvents { count } => {
             format!("{} in training: {}", plural(count, "event"), kinds(&result.saved.record.events))
         }
@@ -106,6 +109,8 @@ pub fn json(result: &FitResult, out: &Path) -> Value {
         "tried": record.tried,
         "features": preprocessing.schema.feature_names(),
         "targets": preprocessing.schema.targets(),
+        "task": TaskName::from(preprocessing.task),
+        "levels": preprocessing.schema.target_levels(0),
         "rows": record.rows,
         "held_out_rows": result.n_held_out,
         "steps": record.steps,

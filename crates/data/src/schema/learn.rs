@@ -251,7 +251,10 @@ impl Columns {
         let inputs = match &roles.inputs {
             Some(names) => positions(names, reader)?,
             None => {
-                let is_free = |c: &usize| !is_target.contains(c) && !excluded.contains(c) && !owned.contains(c);
+                // When a row was observed may matter for its target, too.
+                let is_time = |c: &usize| own.time.as_ref().is_some_and(|name| position(name, reader) == Some(*c));
+                let is_free =
+                    |c: &usize| !is_target.contains(c) && !excluded.contains(c) && (!owned.contains(c) || is_time(c));
                 (0..reader.names().len()).filter(is_free).collect()
             }
         };

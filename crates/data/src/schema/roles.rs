@@ -19,7 +19,7 @@ pub struct Roles {
     pub weight: Option<String>,
     /// Rows with one value in this column stay together where rows are divided.
     pub group: Option<String>,
-    /// When a row was observed: numbers, dates or times. It is an input only if `inputs` names it.
+    /// When a row was observed: numbers, dates or times. It is an input, too, unless `exclude` names it.
     pub time: Option<String>,
     /// What a count is in proportion to, such as a length of time or a number of people; positive.
     pub exposure: Option<String>,

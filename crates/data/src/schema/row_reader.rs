@@ -253,7 +253,7 @@ impl RowReader {
             (_, mistaken) => mistaken,
         };
         let (path, place, column) = (self.path.clone(), chunk.place(row), found.name.clone());
-        Error::RoleCell { path, place, column, text: excerpt(&text), role, hint }
+        Error::RoleCell { path, place, column, text: excerpt(&text).into(), role, hint }
     }
 }
 

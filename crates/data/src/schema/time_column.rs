@@ -72,7 +72,9 @@ impl TimeTally {
     pub fn order(self, column: &str, path: &Path) -> Result<Option<DateOrder>> {
         let (path, column) = (path.to_owned(), column.to_owned());
         match (self.mistaken, self.order.order()) {
-            (Some((place, text)), _) => Err(Error::RoleCell { path, place, column, text, role: "a time", hint: HINT }),
+            (Some((place, text)), _) => {
+                Err(Error::RoleCell { path, place, column, text: text.into(), role: "a time", hint: HINT })
+            }
             (None, ColumnOrder::Known(order)) => Ok(order),
             (None, _) => Err(Error::AmbiguousDates { path, column, text: self.example }),
         }

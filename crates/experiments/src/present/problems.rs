@@ -6,6 +6,7 @@ use crate::far_below::FAR;
 use crate::record::{FarBelow, Run};
 use crate::results::StudyResults;
 use deepgp_report::plot::number;
+use deepgp_task::Scores;
 use std::collections::BTreeMap;
 
 /// Most things of a list that are named one by one.
@@ -35,7 +36,9 @@ pub fn problems(study: &StudyResults) -> Vec<Block> {
             n_far += below.len();
             far.push(format!("{task}, {variant}, {} of {} splits: {}", below.len(), group.count(), below.join(", ")));
         }
-        let ratio = |(run, linear): (&Run, f64)| run.result.scores.as_ref().map_or(0.0, |scores| scores.rmse / linear);
+        let ratio = |(run, linear): (&Run, f64)| {
+            run.result.scores.as_ref().and_then(Scores::rmse).map_or(0.0, |rmse| rmse / linear)
+        };
         let of_group: Vec<(&Run, f64)> = group.iter().filter_map(|run| Some((run, run.lost_to()?))).collect();
         let worst = of_group.iter().copied().max_by(|a, b| ratio(*a).total_cmp(&ratio(*b)));
         if let Some((run, linear)) = worst {

@@ -5,25 +5,24 @@ use deepgp::infer::Engine;
 use deepgp::train::Termination;
 use deepgp_experiments::record::{Course, Criterion, Key, Line, Run, RunResult, Search, SearchSettings, Trial};
 use deepgp_experiments::{Environment, Network, Variant};
-use deepgp_task::Scores;
+use deepgp_task::{NumberScores, Scores};
 
 pub fn environment() -> Environment {
     Environment { version: "0.1.0".into(), commit: None, machine: "made up".into(), instruction_set: "none".into() }
 }
 
 pub fn scores(rmse: f64, mean_log_density: f64) -> Scores {
-    Scores {
-        rows: 10,
+    let numbers = NumberScores {
         rmse,
         mae: 0.8 * rmse,
-        mean_log_density,
         crps: 0.6 * rmse,
         coverage_50: 0.5,
         coverage_80: 0.8,
         coverage_90: 0.9,
         coverage_95: 0.94,
         coverage_99: 0.99,
-    }
+    };
+    Scores { rows: 10, mean_log_density, numbers: Some(numbers), labels: None, counts: None, concordance: None }
 }
 
 pub fn key(study: &str, task: &str, variant: &str, split: usize) -> Key {

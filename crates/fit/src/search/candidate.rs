@@ -2,8 +2,7 @@
 
 use deepgp::Result;
 use deepgp::init::{KernelChoice, MeanChoice};
-use deepgp_task::WarpKind;
-use deepgp_task::{Config, StandardisedData};
+use deepgp_task::{Config, LikelihoodChoice, StandardisedData, Task, WarpKind};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
@@ -29,13 +28,15 @@ pub(crate) const PLAIN_ALPHA: f64 = 0.5;
 /// Learning rate of networks without and with a linear mean, which keeps larger steps from doing harm.
 const LEARNING_RATE: [f64; 2] = [0.01, 0.02];
 
-/// A model that can be chosen: a design, for inputs and targets in some form.
+/// A model that can be chosen: a design with an observation model, for inputs and targets in some form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// The design.
     pub design: Design,
     /// What is made of the data before.
     pub form: Form,
+    /// The observation model.
+    pub likelihood: LikelihoodChoice,
 }
 
 /// What is made of standardised data before a design is trained on them.
@@ -49,22 +50,99 @@ pub struct Form {
     pub indicators: bool,
 }
 
-impl Form {
-    /// The data in this form; nothing if it does not suit them.
+/// What is tried first: plain models, each on all folds, and deep ones, which begin on one.
+#[derive(Debug)]
+pub(crate) struct First {
+    /// Without hidden layers.
+    pub plain: Vec<Candidate>,
+    /// With hidden layers, in the order of [`Design::deep`] for each observation model.
+    pub deep: Vec<Candidate>,
+}
+
+impl First {
+    /// For so many rows and inputs of a task: models with additive noise, where the task has any, and those with the
+    /// task's own observation model.
+    pub fn of(task: Task, rows: usize, inputs: usize, has_exposure: bool) -> Self {
+        let own = task.default_likelihood();
+        let with = |likelihood: LikelihoodChoice, designs: Vec<Design>| {
+            designs.into_iter().map(move |design| Candidate { design, form: Form::default(), likelihood })
+        };
+        let (plain, deep) = (Design::plain(rows, inputs), Design::deep(inputs));
+        if own.is_additive() {
+            return Self { plain: with(own, plain).collect(), deep: with(own, deep).collect() };
+        }
+        // A number that is in proportion to something has no additive noise.
+        let has_cells = task.likelihoods().contains(&LikelihoodChoice::Gaussian) && !has_exposure;
+        let additive = if has_cells { plain.clone() } else { Vec::new() };
+        // One constant is enough, and no factor of an exact GP is known in closed form.
+        let gaussian = additive.into_iter().filter(|design| *design != Design::Constant);
+        let plain = plain.into_iter().map(|design| match design {
+            Design::Exact { kernel } => Design::Sparse { kernel, inducing: FEW_INDUCING.min(rows) },
+            other => other,
+        });
+        Self {
+            plain: with(own, plain.collect()).chain(with(LikelihoodChoice::Gaussian, gaussian.collect())).collect(),
+            deep: with(own, deep).collect(),
+        }
+    }
+}
+
+impl Candidate {
+    /// The data as it takes them; nothing if they do not suit.
     ///
     /// # Errors
-    /// As [`StandardisedData::warped`] and [`StandardisedData::indicated`].
-    pub(crate) fn of<'a>(&self, data: &'a StandardisedData) -> Result<Option<Cow<'a, StandardisedData>>> {
+    /// As [`StandardisedData::for_likelihood`], [`StandardisedData::warped`] and [`StandardisedData::indicated`].
+    pub(crate) fn data<'a>(&self, data: &'a StandardisedData) -> Result<Option<Cow<'a, StandardisedData>>> {
         let mut data = Cow::Borrowed(data);
-        if self.indicators {
+        // The constant has the law of outcomes as they are.
+        if self.design != Design::Constant && !data.is_for(self.likelihood)? {
+            data = Cow::Owned(data.into_owned().for_likelihood(self.likelihood)?);
+        }
+        if self.form.indicators {
             let Some(indicated) = data.indicated()? else { return Ok(None) };
             data = Cow::Owned(indicated);
         }
-        if let Some(kind) = self.warp {
+        if let Some(kind) = self.form.warp {
             let Some(warped) = data.warped(kind)? else { return Ok(None) };
             data = Cow::Owned(warped);
         }
         Ok(Some(data))
+    }
+
+    /// This one with another observation model, for so many rows: targets that are positive or lie in an interval are
+    /// not transformed as well, and an exact GP has few inducing inputs where it has no closed form.
+    pub(crate) fn with_likelihood(&self, likelihood: LikelihoodChoice, rows: usize) -> Self {
+        let design = match &self.design {
+            Design::Exact { kernel } if likelihood != LikelihoodChoice::Gaussian => {
+                Design::Sparse { kernel: *kernel, inducing: FEW_INDUCING.min(rows) }
+            }
+            other => other.clone(),
+        };
+        let warp = self.form.warp.filter(|_| likelihood.is_additive());
+        Self { design, form: Form { warp, ..self.form }, likelihood }
+    }
+
+    /// Whether its factors are known in closed form, so that it takes no steps.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.design == Design::Constant || (self.is_plain() && self.likelihood == LikelihoodChoice::Gaussian)
+    }
+
+    /// Rough number of flops of one training; see [`Design::work`].
+    pub(crate) fn work(&self, rows: usize, inputs: usize, latent: usize, evaluations: usize, steps: usize) -> f64 {
+        match (&self.design, self.is_closed()) {
+            (Design::Sparse { inducing, .. }, false) => network_work(rows, (inputs, &[], latent), *inducing, steps),
+            (design, _) => design.work(rows, inputs, latent, evaluations, steps),
+        }
+    }
+
+    /// The configuration that describes it, for so many rows.
+    pub(crate) fn config(&self, rows: usize, steps: usize, seed: u64) -> Config {
+        let mut config = self.design.config(rows, steps, seed);
+        config.likelihood = self.likelihood;
+        if !self.is_closed() {
+            config.train.iterations = steps;
+        }
+        config
     }
 }
 
@@ -93,10 +171,10 @@ impl Candidate {
         Some(Self { design: self.design.grown(rows)?, ..*self })
     }
 
-    /// This one with half the inducing inputs, if it starts from what they found: a sparse GP.
+    /// This one with half the inducing inputs, if it starts from what they found: a sparse GP in closed form.
     pub(crate) fn halved(&self) -> Option<Self> {
         let Design::Sparse { kernel, inducing } = self.design else { return None };
-        Some(Self { design: Design::Sparse { kernel, inducing: inducing / 2 }, form: self.form })
+        self.is_closed().then_some(Self { design: Design::Sparse { kernel, inducing: inducing / 2 }, ..*self })
     }
 
     /// This one with another power, if it is a network.
@@ -105,15 +183,20 @@ impl Candidate {
     }
 }
 
+/// With Gaussian noise.
 impl From<Design> for Candidate {
     fn from(design: Design) -> Self {
-        Self { design, form: Form::default() }
+        Self { design, form: Form::default(), likelihood: LikelihoodChoice::Gaussian }
     }
 }
 
 impl Display for Candidate {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.design, self.form)
+        write!(f, "{}", self.design)?;
+        if !matches!((self.likelihood, &self.design), (LikelihoodChoice::Gaussian, _) | (_, Design::Constant)) {
+            write!(f, ", {}", self.likelihood)?;
+        }
+        write!(f, "{}", self.form)
     }
 }
 
@@ -149,17 +232,23 @@ pub enum Design {
 }
 
 impl Design {
-    /// What is tried first for so many rows and inputs: plain GPs, smooth, rough, linear and constant, and deep ones,
-    /// narrow and wide.
-    pub fn first(rows: usize, inputs: usize) -> Vec<Self> {
-        let units = inputs.clamp(1, MOST_UNITS);
+    /// Plain models that are tried first for so many rows and inputs: GPs, smooth and rough, linear and constant.
+    pub fn plain(rows: usize, inputs: usize) -> Vec<Self> {
         let kernels = [KernelChoice::Eq, KernelChoice::Matern32];
         let is_small = rows <= MOST_EXACT_ROWS;
         let plain = kernels.map(|kernel| match is_small {
             true => Self::Exact { kernel },
             false => Self::Sparse { kernel, inducing: FEW_INDUCING },
         });
-        let deep = [
+        // Floors that cost nothing, and with their wide error bars an answer to outliers in a mixture.
+        let linear = Self::Sparse { kernel: KernelChoice::Linear, inducing: inputs.min(MOST_LINEAR) };
+        plain.into_iter().chain([linear, Self::Constant]).collect()
+    }
+
+    /// Deep GPs that are tried first, narrow and wide.
+    pub fn deep(inputs: usize) -> Vec<Self> {
+        let units = inputs.clamp(1, MOST_UNITS);
+        vec![
             Self::Network { hidden: vec![2], is_linear: false, inducing: FEW_INDUCING, alpha: 0.7 },
             Self::Network { hidden: vec![units], is_linear: true, inducing: FEW_INDUCING, alpha: PLAIN_ALPHA },
             Self::Network {
@@ -168,10 +257,7 @@ impl Design {
                 inducing: FEW_INDUCING / 2,
                 alpha: PLAIN_ALPHA,
             },
-        ];
-        // Floors that cost nothing, and with their wide error bars an answer to outliers in a mixture.
-        let linear = Self::Sparse { kernel: KernelChoice::Linear, inducing: inputs.min(MOST_LINEAR) };
-        plain.into_iter().chain([linear, Self::Constant]).chain(deep).collect()
+        ]
     }
 
     /// Whether it is a GP without hidden layers.
@@ -207,7 +293,7 @@ impl Design {
     /// ```text
     /// sparse  8 N M² a time       network  Σ_layers 4 D_out M³ + B ½M² (10 + 5 D_in) a step
     /// ```
-    pub(crate) fn work(&self, rows: usize, inputs: usize, evaluations: usize, steps: usize) -> f64 {
+    pub(crate) fn work(&self, rows: usize, inputs: usize, latent: usize, evaluations: usize, steps: usize) -> f64 {
         match self {
             // Nothing of theirs can grow or vary, so nobody asks.
             Self::Exact { .. } | Self::Constant => 0.0,
@@ -215,16 +301,7 @@ impl Design {
                 let evaluations = doubling_evaluations(*inducing, evaluations);
                 8.0 * (rows.min(MOST_EVIDENCE_ROWS) * inducing * inducing * evaluations) as f64
             }
-            Self::Network { hidden, inducing, .. } => {
-                let (m, mut dim_in, mut work) = (*inducing as f64, inputs, 0.0);
-                for (l, &dim_out) in hidden.iter().chain([&1]).enumerate() {
-                    let is_random = if l > 0 { 1.0 } else { 0.0 };
-                    work += 4.0 * dim_out as f64 * m.powi(3);
-                    work += is_random * batch(rows) as f64 * 0.5 * m * m * (10.0 + 5.0 * dim_in as f64);
-                    dim_in = dim_out;
-                }
-                4.0 * work * steps as f64
-            }
+            Self::Network { hidden, inducing, .. } => network_work(rows, (inputs, hidden, latent), *inducing, steps),
         }
     }
 
@@ -250,6 +327,19 @@ impl Design {
         }
         config
     }
+}
+
+/// Flops of so many steps of a network with these inputs, hidden layers and latent functions.
+fn network_work(rows: usize, shape: (usize, &[usize], usize), inducing: usize, steps: usize) -> f64 {
+    let (mut dim_in, hidden, latent) = shape;
+    let (m, mut work) = (inducing as f64, 0.0);
+    for (l, &dim_out) in hidden.iter().chain([&latent]).enumerate() {
+        let is_random = if l > 0 { 1.0 } else { 0.0 };
+        work += 4.0 * dim_out as f64 * m.powi(3);
+        work += is_random * batch(rows) as f64 * 0.5 * m * m * (10.0 + 5.0 * dim_in as f64);
+        dim_in = dim_out;
+    }
+    4.0 * work * steps as f64
 }
 
 /// Evaluations of the evidence of a sparse GP with so many inducing inputs, where one with few takes `evaluations`.
@@ -288,33 +378,50 @@ mod tests {
 
     #[test]
     fn candidates_suit_the_data() {
-        let names = |rows, inputs| Design::first(rows, inputs).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let first = |rows, inputs| Design::plain(rows, inputs).into_iter().chain(Design::deep(inputs));
+        let names = |rows, inputs| first(rows, inputs).map(|design| design.to_string()).collect::<Vec<_>>();
         assert_eq!(names(500, 3)[..2], ["exact GP", "exact GP, Matérn 3/2"]);
         assert!(names(5000, 3).iter().all(|name| !name.starts_with("exact GP")));
         assert!(names(500, 3).contains(&"deep GP [3] linear, M 100, α 0.5".to_owned()));
         assert!(names(5000, 40).contains(&"deep GP [8, 8] linear, M 50, α 0.5".to_owned()));
-        assert_eq!(Design::first(500, 3).iter().filter(|c| c.is_plain()).count(), 4);
+        assert_eq!(first(500, 3).filter(Design::is_plain).count(), 4);
         assert_eq!(names(500, 3)[2..4], ["linear model", "constant"]);
     }
 
     #[test]
     fn growth_ends() {
-        let mut grown = vec![Design::first(5000, 3).remove(0)];
+        let mut grown = vec![Design::plain(5000, 3).remove(0)];
         while let Some(next) = grown.last().and_then(|c| c.grown(5000)) {
             grown.push(next);
         }
         assert_eq!(grown.len(), 5);
-        let work = |c: &Design| c.work(5000, 3, 10, 10);
+        let work = |c: &Design| c.work(5000, 3, 1, 10, 10);
         assert!(grown[1..].windows(2).all(|pair| work(&pair[0]) < work(&pair[1])));
         assert_eq!(Design::Exact { kernel: KernelChoice::Eq }.grown(100), None);
         assert_eq!(grown[0].grown(150), None);
         assert_eq!(grown[0].with_alpha(0.3), None);
-        let wide = Design::first(500, 3).remove(5);
+        let wide = Design::deep(3).remove(1);
         assert_eq!(wide.with_alpha(PLAIN_ALPHA), None);
         assert!(wide.with_alpha(1.0).is_some());
         let form = Form { warp: Some(WarpKind::Log), indicators: true };
-        let formed = Candidate { design: wide, form };
+        let formed = Candidate { form, ..Candidate::from(wide) };
         assert_eq!(formed.to_string(), "deep GP [3] linear, M 100, α 0.5, with indicators, log target");
         assert_eq!(formed.with_alpha(1.0).map(|c| c.form), Some(form));
+    }
+
+    #[test]
+    fn every_task_has_a_constant_a_linear_model_and_gps() {
+        let names = |task| First::of(task, 500, 3, false).plain.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let classes = names(Task::Classes { count: 2 });
+        assert_eq!(
+            classes,
+            ["sparse GP, M 100, probit", "sparse GP, Matérn 3/2, M 100, probit", "linear model, probit", "constant"]
+        );
+        let counts = names(Task::Counts);
+        assert_eq!(counts.iter().filter(|name| *name == "constant").count(), 1);
+        assert!(
+            counts.contains(&"exact GP".to_owned()) && counts.contains(&"linear model, negative binomial".to_owned())
+        );
+        assert!(First::of(Task::Counts, 5000, 3, false).deep.iter().all(|candidate| !candidate.is_closed()));
     }
 }

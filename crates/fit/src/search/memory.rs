@@ -3,11 +3,10 @@
 use super::candidate::{Candidate, Design, Form};
 use super::folds::Fold;
 use super::settings::SearchSettings;
-use deepgp::Data;
 use deepgp::Fitted;
 use deepgp::train::Fingerprint;
 use deepgp::{Error, Result};
-use deepgp_task::StandardisedData;
+use deepgp_task::{LikelihoodChoice, StandardisedData, Task};
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -34,6 +33,8 @@ struct Inner {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Origin {
     data: Fingerprint,
+    #[serde(default)]
+    task: Task,
     effort: f64,
     seed: u64,
 }
@@ -44,9 +45,15 @@ struct Entry {
     design: Design,
     #[serde(flatten)]
     form: Form,
+    #[serde(default, skip_serializing_if = "is_gaussian")]
+    likelihood: LikelihoodChoice,
     fold: usize,
     /// Nothing if the candidate could not be trained.
     result: Option<FoldResult>,
+}
+
+fn is_gaussian(likelihood: &LikelihoodChoice) -> bool {
+    *likelihood == LikelihoodChoice::Gaussian
 }
 
 impl Entry {
@@ -55,7 +62,8 @@ impl Entry {
         let fits = |result: &FoldResult| {
             result.log_densities.len() == fold.constant.len() && result.fitted.is_some() == (fold.index == 0)
         };
-        (&self.design, self.form, self.fold) == (&candidate.design, candidate.form, fold.index)
+        (&self.design, self.form, self.likelihood, self.fold)
+            == (&candidate.design, candidate.form, candidate.likelihood, fold.index)
             && self.result.as_ref().is_none_or(fits)
     }
 }
@@ -75,8 +83,8 @@ impl Memory {
     /// # Errors
     /// [`Error::OtherData`] if it belongs to others.
     pub fn bind(&self, data: &StandardisedData, settings: &SearchSettings) -> Result<()> {
-        let data = Fingerprint::of(Data::new(data.x(), data.y()));
-        let origin = Origin { data, effort: settings.effort, seed: settings.seed };
+        let fingerprint = Fingerprint::of(data.rows());
+        let origin = Origin { data: fingerprint, task: data.task(), effort: settings.effort, seed: settings.seed };
         let mut inner = self.lock();
         if inner.version != VERSION {
             // What another version found out, this one finds out again.
@@ -103,8 +111,8 @@ impl Memory {
     }
 
     pub(crate) fn remember(&self, candidate: &Candidate, fold: &Fold, result: Option<FoldResult>) {
-        let Candidate { design, form } = candidate.clone();
-        self.lock().entries.push(Entry { design, form, fold: fold.index, result });
+        let Candidate { design, form, likelihood } = candidate.clone();
+        self.lock().entries.push(Entry { design, form, likelihood, fold: fold.index, result });
     }
 
     /// Trainings that need not be repeated.

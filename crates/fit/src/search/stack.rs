@@ -2,7 +2,7 @@
 //!
 //! [`is_gain`] tells whether a difference between two models is more than chance.
 
-use super::candidate::Design;
+use super::candidate::{Design, Form};
 use super::trial::Trial;
 use deepgp_task::{finite_mean, mix_log_densities, stacking_weights};
 
@@ -81,9 +81,9 @@ fn worth(mixture: &[(f64, Trial)], member: usize) -> f64 {
 
 /// The mixture, or the constant alone where rows are so few that the mixture may be better by luck.
 pub(crate) fn cautious(mixture: Vec<(f64, Trial)>, finalists: Vec<Trial>) -> Vec<(f64, Trial)> {
-    let Some(constant) = finalists.into_iter().find(|trial| trial.candidate == Design::Constant.into()) else {
-        return mixture;
-    };
+    let is_constant =
+        |trial: &Trial| trial.candidate.design == Design::Constant && trial.candidate.form == Form::default();
+    let Some(constant) = finalists.into_iter().find(is_constant) else { return mixture };
     let of_mixture = log_densities(&mixture);
     if of_mixture.len() >= FEW_VALIDATION_ROWS
         || is_gain(&constant.log_densities, &of_mixture, 0.0, LEAST_ERRORS_OF_FEW)
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::search::candidate::Candidate;
     use deepgp::init::KernelChoice;
-    use deepgp_task::Tried;
+    use deepgp_task::{LikelihoodChoice, Tried};
 
     fn trial(name: &str, log_densities: Vec<f64>) -> Trial {
         let mean_log_density = finite_mean(&log_densities);
@@ -166,19 +166,22 @@ mod tests {
 
     #[test]
     fn few_rows_must_be_sure_that_they_beat_the_constant() {
-        let constant = |n: usize| {
-            let mut trial = trial("constant", vec![-1.0; n]);
-            trial.candidate = Candidate::from(Design::Constant);
-            trial
-        };
-        // Better by half a nat on average: in every row, or by luck in one.
-        let sure = |n: usize| trial("sure", (0..n).map(|i| -0.5 + 0.01 * (i % 2) as f64).collect());
-        let lucky =
-            |n: usize| trial("lucky", (0..n).map(|i| if i == 0 { 0.5 * n as f64 - 1.0 } else { -1.0 }).collect());
-        let chosen = |better: Trial| {
-            let n = better.log_densities.len();
-            cautious(vec![(1.0, better)], vec![constant(n)])[0].1.tried.name.clone()
-        };
-        assert_eq!([chosen(sure(10)), chosen(lucky(10)), chosen(lucky(200))], ["sure", "constant", "lucky"]);
+        // Of a task with an observation model of its own the constant is called by that.
+        for likelihood in [LikelihoodChoice::Gaussian, LikelihoodChoice::Probit] {
+            let constant = |n: usize| {
+                let mut trial = trial("constant", vec![-1.0; n]);
+                trial.candidate = Candidate { likelihood, ..Candidate::from(Design::Constant) };
+                trial
+            };
+            // Better by half a nat on average: in every row, or by luck in one.
+            let sure = |n: usize| trial("sure", (0..n).map(|i| -0.5 + 0.01 * (i % 2) as f64).collect());
+            let lucky =
+                |n: usize| trial("lucky", (0..n).map(|i| if i == 0 { 0.5 * n as f64 - 1.0 } else { -1.0 }).collect());
+            let chosen = |better: Trial| {
+                let n = better.log_densities.len();
+                cautious(vec![(1.0, better)], vec![constant(n)])[0].1.tried.name.clone()
+            };
+            assert_eq!([chosen(sure(10)), chosen(lucky(10)), chosen(lucky(200))], ["sure", "constant", "lucky"]);
+        }
     }
 }

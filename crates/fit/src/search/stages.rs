@@ -1,6 +1,6 @@
 //! The search: halving, transforming, growing, and training what is left on all rows.
 
-use super::candidate::{Candidate, Design, Form};
+use super::candidate::{Candidate, Design, First, Form};
 use super::folds::{Fold, folds};
 use super::memory::Memory;
 use super::settings::{SearchSettings, Training};
@@ -8,9 +8,10 @@ use super::stack::{best_alone, cautious, is_gain, log_densities, mix};
 use super::trial::{Trial, cross_validate, train, train_again};
 use crate::stop::Stop;
 use deepgp::Fitted;
+use deepgp::likelihood::Observation;
 use deepgp::{Error, Result};
 use deepgp_numerics::pool;
-use deepgp_task::{Config, ExpectedDensity, Member, Model, StandardisedData, Tried, WarpKind};
+use deepgp_task::{Config, ExpectedDensity, LikelihoodChoice, Member, Model, StandardisedData, Tried, WarpKind};
 use std::sync::atomic::AtomicBool;
 
 /// Deep GPs that come through the first fold, besides the plain GPs.
@@ -29,10 +30,17 @@ const ALLOWED_IDLE_DOUBLINGS: usize = 1;
 /// Nats per row, and standard errors of them, that another form of the data must gain a plain GP to be tried further.
 const LEAST_FORM_GAIN: f64 = 0.01;
 const LEAST_FORM_ERRORS: f64 = 1.0;
+/// Observation models that may take the place of a task's own.
+const ALTERNATIVES: [(LikelihoodChoice, LikelihoodChoice); 4] = [
+    (LikelihoodChoice::Ordinal, LikelihoodChoice::Softmax),
+    (LikelihoodChoice::Probit, LikelihoodChoice::Logit),
+    (LikelihoodChoice::Softmax, LikelihoodChoice::RobustMax),
+    (LikelihoodChoice::NegativeBinomial, LikelihoodChoice::Poisson),
+];
 /// Powers that the best network is tried with.
 const POWERS: [f64; 2] = [0.2, 0.8];
 
-/// Trains one design on all rows, as the search trains what it tries: to compare with. Nothing if it is time to stop.
+/// Trains one design with Gaussian noise on all rows, as the search trains what it tries: to compare with. Nothing if it is time to stop.
 ///
 /// # Errors
 /// What the data are refused for, or why the design cannot be trained.
@@ -43,8 +51,9 @@ pub fn train_design(
     stop: &Stop<'_>,
 ) -> Result<Option<(Fitted, Config)>> {
     let training = Training { threads: settings.threads, ..settings.training(data.x().rows()) };
-    let fitted = train(design, data, training, None, stop)?;
-    Ok(fitted.map(|fitted| (fitted, design.config(data.x().rows(), training.steps, settings.seed))))
+    let candidate = Candidate::from(design.clone());
+    let fitted = train(&candidate, data, training, None, stop)?;
+    Ok(fitted.map(|fitted| (fitted, candidate.config(data.x().rows(), training.steps, settings.seed))))
 }
 
 /// The answer of a search.
@@ -66,7 +75,9 @@ impl SearchResult {
     /// # Errors
     /// As [`Model::mixture`].
     pub fn model(&self, data: &StandardisedData) -> Result<Model> {
-        Model::mixture(data.task(), data.inputs().clone(), data.targets().clone(), self.members.clone())
+        let (inputs, targets) = (data.inputs().clone(), data.targets().clone());
+        let model = Model::mixture(data.task(), inputs, targets, self.members.clone())?;
+        Ok(model.with_average_row(data.average_row().cloned()))
     }
 }
 
@@ -98,8 +109,13 @@ fn leader<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Option<&'a Trial> 
     trials.into_iter().max_by(|a, b| a.score().total_cmp(&b.score()))
 }
 
-fn in_form(form: Form, designs: impl IntoIterator<Item = Design>) -> Vec<Candidate> {
-    designs.into_iter().map(|design| Candidate { design, form }).collect()
+fn in_form(form: Form, candidates: &[Candidate]) -> Vec<Candidate> {
+    candidates.iter().map(|candidate| Candidate { form, ..candidate.clone() }).collect()
+}
+
+/// Whether plain models with an observation model are tried with transformed targets.
+fn has_transforms(likelihood: LikelihoodChoice) -> bool {
+    matches!(likelihood, LikelihoodChoice::Gaussian | LikelihoodChoice::Censored)
 }
 
 /// Whether a model does better with the data in another form.
@@ -170,7 +186,7 @@ impl Search<'_> {
             trained.push(self.constant()?);
         }
         let (rows, Training { steps, seed, .. }) = (self.trials.data.x().rows(), self.trials.training());
-        let config = trained[0].1.candidate.design.config(rows, steps, seed);
+        let config = trained[0].1.candidate.config(rows, steps, seed);
         let mut tried = self.tried;
         for (member, trial) in &trained {
             match tried.iter_mut().rev().find(|entry| **entry == trial.tried) {
@@ -217,19 +233,14 @@ impl Search<'_> {
 
     /// For rows too few to validate by, or where everything else failed.
     fn constant(&self) -> Result<(Member, Trial)> {
-        let (design, flag) = (Design::Constant, AtomicBool::new(false));
-        let fitted = train(&design, self.trials.data, self.trials.training(), None, &Stop::by(&flag))?;
+        let (candidate, flag) = (Candidate::from(Design::Constant), AtomicBool::new(false));
+        let fitted = train(&candidate, self.trials.data, self.trials.training(), None, &Stop::by(&flag))?;
         let Some(fitted) = fitted else {
             return Err(Error::Empty { what: "models that could be trained", rows: 0, columns: 0 });
         };
-        let tried = Tried { name: design.to_string(), steps: 0, folds: 0, mean_log_density: None, weight: 1.0 };
-        let trial = Trial {
-            candidate: design.into(),
-            tried,
-            log_densities: Vec::new(),
-            robust_log_densities: Vec::new(),
-            fitted: None,
-        };
+        let tried = Tried { name: candidate.to_string(), steps: 0, folds: 0, mean_log_density: None, weight: 1.0 };
+        let trial =
+            Trial { candidate, tried, log_densities: Vec::new(), robust_log_densities: Vec::new(), fitted: None };
         Ok((Member::new(1.0, fitted), trial))
     }
 
@@ -238,9 +249,9 @@ impl Search<'_> {
         let (rows, inputs) = (self.trials.data.x().rows(), self.trials.data.x().cols());
         let folds = self.folds;
         let Some((first, _)) = folds.split_at_checked(1) else { return Vec::new() };
-        let (plain, networks): (Vec<Design>, Vec<Design>) =
-            Design::first(rows, inputs).into_iter().partition(Design::is_plain);
-        let mut finalists = self.try_on(self.folds, &in_form(Form::default(), plain), |trial| trial);
+        let (task, has_exposure) = (self.trials.data.task(), !self.trials.data.info().exposure.is_empty());
+        let First { plain, deep: networks } = First::of(task, rows, inputs, has_exposure);
+        let mut finalists = self.try_on(self.folds, &plain, |trial| trial);
         let (indicated, indicators) = self.indicated(&finalists);
         finalists.extend(indicated);
         let warped = self.warped(&finalists, indicators);
@@ -249,17 +260,33 @@ impl Search<'_> {
         let warp = warped.first().and_then(|best| best.candidate.form.warp);
         let gain = best(&warped, Trial::score) - best(&finalists, Trial::score);
         finalists.extend(warped);
-        let mut of_first = self.try_on(first, &in_form(Form { warp, indicators }, networks.clone()), |trial| trial);
+        let (others, likelihood) = self.other_likelihoods(&finalists, indicators);
+        finalists.extend(others);
+        let networks: Vec<Candidate> = networks
+            .into_iter()
+            .map(|network| Candidate { likelihood: likelihood.unwrap_or(network.likelihood), ..network })
+            .collect();
+        // Transforms are for additive noise.
+        let in_form_of_warp = |network: &Candidate| match network.likelihood {
+            likelihood if likelihood.is_additive() || has_transforms(likelihood) => network.clone(),
+            _ => Candidate { likelihood: LikelihoodChoice::Gaussian, ..network.clone() },
+        };
+        let warped_networks: Vec<Candidate> = match warp {
+            Some(_) => networks.iter().map(in_form_of_warp).collect(),
+            None => networks.clone(),
+        };
+        let mut of_first = self.try_on(first, &in_form(Form { warp, indicators }, &warped_networks), |trial| trial);
         // And with targets as they are, too, where that may still be the best: the best of them where plain GPs gain
         // much.
         let n_first = first.iter().map(|fold| fold.constant.len()).sum();
         let on_first = |trials: &[Trial]| best(trials, |trial| trial.score_on(n_first));
         if warp.is_some() && on_first(&of_first) > on_first(&finalists) - REACH_NATS {
-            let again = match leader(&of_first).filter(|_| gain >= REACH_NATS) {
-                Some(best) => vec![best.candidate.design.clone()],
+            let is_additive = self.trials.data.task().default_likelihood().is_additive();
+            let again = match leader(&of_first).filter(|_| gain >= REACH_NATS && is_additive) {
+                Some(best) => vec![best.candidate.clone()],
                 None => networks,
             };
-            of_first.extend(self.try_on(first, &in_form(Form { warp: None, indicators }, again), |trial| trial));
+            of_first.extend(self.try_on(first, &in_form(Form { warp: None, indicators }, &again), |trial| trial));
         }
         of_first.sort_by(|a, b| b.score().total_cmp(&a.score()));
         let least = on_first(&finalists) - REACH_NATS;
@@ -270,47 +297,78 @@ impl Search<'_> {
         finalists
     }
 
+    /// The best plain GP with the task's own observation model, with others that suit its targets in that place; and the
+    /// best of these if one pays.
+    fn other_likelihoods(&mut self, plain: &[Trial], indicators: bool) -> (Vec<Trial>, Option<LikelihoodChoice>) {
+        let own = self.trials.data.task().default_likelihood();
+        let is_own = |trial: &&Trial| {
+            let Candidate { form, likelihood, .. } = trial.candidate;
+            !trial.candidate.is_baseline() && likelihood == own && form.indicators == indicators
+        };
+        let Some(best) = leader(plain.iter().filter(is_own)) else { return (Vec::new(), None) };
+        let others = ALTERNATIVES.iter().filter(|(of, _)| *of == own).map(|(_, other)| *other);
+        let rows = self.trials.data.x().rows();
+        let candidates: Vec<Candidate> = others
+            // What is known of the noise says nothing of a model without added noise.
+            .filter(|likelihood| likelihood.is_additive() || self.trials.data.info().noise_std.is_empty())
+            .map(|likelihood| best.candidate.with_likelihood(likelihood, rows))
+            .filter(|candidate| self.suits(candidate))
+            .collect();
+        let tried = self.try_on(self.folds, &candidates, |trial| trial);
+        let nats = if own.is_additive() { LEAST_FORM_GAIN } else { 0.0 };
+        let better = leader(&tried)
+            .filter(|other| is_gain(&best.robust_log_densities, &other.robust_log_densities, nats, LEAST_FORM_ERRORS));
+        let likelihood = better.map(|trial| trial.candidate.likelihood);
+        (tried, likelihood)
+    }
+
     /// The plain GPs with indicators of inputs that take few values, and whether they pay for the best of them.
     fn indicated(&mut self, plain: &[Trial]) -> (Vec<Trial>, bool) {
         let form = Form { indicators: true, ..Form::default() };
         let whole = || plain.iter().filter(|trial| !trial.candidate.is_baseline());
-        if !self.suits(form) {
+        let candidates: Vec<Candidate> = whole().map(|trial| trial.candidate.clone()).collect();
+        let candidates = in_form(form, &candidates);
+        if !candidates.iter().all(|candidate| self.suits(candidate)) {
             return (Vec::new(), false);
         }
-        let designs = whole().map(|trial| trial.candidate.design.clone());
-        let indicated = self.try_on(self.folds, &in_form(form, designs), |trial| trial);
+        let indicated = self.try_on(self.folds, &candidates, |trial| trial);
         let pays = leader(whole()).zip(leader(&indicated)).is_some_and(|(before, after)| pays(before, after));
         (indicated, pays)
     }
 
     /// The plain GPs with transformed targets, the best first, if a transform pays for the best of them.
     fn warped(&mut self, plain: &[Trial], indicators: bool) -> Vec<Trial> {
-        let whole = |trial: &&Trial| !trial.candidate.is_baseline() && trial.candidate.form.indicators == indicators;
+        let whole = |trial: &&Trial| {
+            let Candidate { form, likelihood, .. } = trial.candidate;
+            has_transforms(likelihood) && !trial.candidate.is_baseline() && form.indicators == indicators
+        };
         let Some(best) = leader(plain.iter().filter(whole)) else { return Vec::new() };
         let forms = WarpKind::ALL.map(|kind| Form { warp: Some(kind), indicators });
         let with = |form| Candidate { form, ..best.candidate.clone() };
-        let candidates: Vec<Candidate> = forms.into_iter().filter(|form| self.suits(*form)).map(with).collect();
+        let candidates: Vec<Candidate> =
+            forms.into_iter().map(with).filter(|candidate| self.suits(candidate)).collect();
         let mut warped = self.try_on(self.folds, &candidates, |trial| trial);
         warped.retain(|trial| pays(best, trial));
         warped.sort_by(|a, b| b.score().total_cmp(&a.score()));
         warped.truncate(1);
-        if let Some(Candidate { design, form: Form { warp, .. } }) = warped.first().map(|trial| trial.candidate.clone())
+        if let Some(Candidate { design, form: Form { warp, .. }, .. }) =
+            warped.first().map(|trial| trial.candidate.clone())
         {
             // Baselines take no indicators.
-            let others = plain
-                .iter()
-                .map(|trial| &trial.candidate)
-                .filter(|other| other.design != design && (other.is_baseline() || other.form.indicators == indicators));
+            let others =
+                plain.iter().map(|trial| &trial.candidate).filter(|other| has_transforms(other.likelihood)).filter(
+                    |other| other.design != design && (other.is_baseline() || other.form.indicators == indicators),
+                );
             let with = |other: &Candidate| Candidate { form: Form { warp, ..other.form }, ..other.clone() };
             warped.extend(self.try_on(self.folds, &others.map(with).collect::<Vec<_>>(), |trial| trial));
         }
         warped
     }
 
-    /// Whether a form suits the rows of all folds, and all rows.
-    fn suits(&self, form: Form) -> bool {
+    /// Whether a candidate can take the rows of all folds, and all rows.
+    fn suits(&self, candidate: &Candidate) -> bool {
         let mut all = self.folds.iter().map(|fold| &fold.train).chain([self.trials.data]);
-        all.all(|data| matches!(form.of(data), Ok(Some(_))))
+        all.all(|data| matches!(candidate.data(data), Ok(Some(_))))
     }
 
     /// More inducing inputs for the best plain GP, if it is among the better models, and for the best network, as long
@@ -323,7 +381,7 @@ impl Search<'_> {
         ranked.retain(|trial| trial.score() >= least && trial.candidate.grown(rows).is_some());
         let best_of = |is_plain: bool| ranked.iter().find(|trial| trial.candidate.is_plain() == is_plain).cloned();
         for mut last in [best_of(true), best_of(false)].into_iter().flatten() {
-            let allowed = if last.candidate.is_plain() { ALLOWED_IDLE_DOUBLINGS } else { 0 };
+            let allowed = if last.candidate.is_closed() { ALLOWED_IDLE_DOUBLINGS } else { 0 };
             let mut growth = Growth { best: last.score(), idle_doublings: 0, allowed };
             while let Some(grown) = last.candidate.grown(rows).filter(|grown| self.work(grown) <= self.most_work()) {
                 let Some(next) = self.try_on(self.folds, &[grown], |trial| trial).pop() else { return };
@@ -370,8 +428,9 @@ impl Search<'_> {
 
     /// Flops of a trial on all folds.
     fn work(&self, candidate: &Candidate) -> f64 {
-        let (x, Training { steps, evaluations, .. }) = (self.trials.data.x(), self.trials.training());
-        self.folds.len() as f64 * candidate.design.work(x.rows(), x.cols(), evaluations, steps)
+        let (data, Training { evaluations, steps, .. }) = (self.trials.data, self.trials.training());
+        let n_latent = data.start(candidate.likelihood).likelihood.n_latent();
+        self.folds.len() as f64 * candidate.work(data.x().rows(), data.x().cols(), n_latent, evaluations, steps)
     }
 
     fn most_work(&self) -> f64 {

@@ -8,16 +8,17 @@ use super::memory::{FoldResult, Memory};
 use super::settings::Training;
 use crate::stop::Stop;
 use deepgp::closed::{exact, sparse};
+use deepgp::gauss::Factor;
+use deepgp::infer::InferenceSettings;
 use deepgp::init::{KernelChoice, network, sample_rows, starting_stream};
 use deepgp::kernel::{Kernel, Linear};
 use deepgp::layer::{Layer, Mean};
-use deepgp::likelihood::{Gaussian, Likelihood};
+use deepgp::likelihood::{Gaussian, Likelihood, Observation};
 use deepgp::network::DeepGp;
 use deepgp::train::{Progress, Termination, Trainer, energy};
-use deepgp::{Data, Fitted};
-use deepgp::{Error, Result};
+use deepgp::{Data, Error, Fitted, Result};
 use deepgp_numerics::linalg::Mat;
-use deepgp_task::{Config, Member, StandardisedData, Tried, finite_mean, mix_log_densities};
+use deepgp_task::{Config, ConstantLaw, Member, StandardisedData, Tried, finite_mean, mix_log_densities};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::borrow::Cow;
@@ -93,38 +94,56 @@ fn times(factor: f64, count: usize) -> usize {
 /// The rows as a candidate takes them.
 fn for_candidate<'a>(candidate: &Candidate, data: &'a StandardisedData) -> Result<Cow<'a, StandardisedData>> {
     let columns = data.x().cols();
-    candidate.form.of(data)?.ok_or(Error::Empty { what: "data that the form suits", rows: 0, columns })
+    candidate.data(data)?.ok_or(Error::Empty { what: "data that the form suits", rows: 0, columns })
 }
 
-/// Trains a design on standardised rows. Nothing if it is time to stop. `half` is what came of the design with half the
-/// inducing inputs, on the same rows, where that is known: it saves time and changes nothing.
+/// Trains a candidate on rows as it takes them. Nothing if it is time to stop. `half` is what came of the one with half
+/// the inducing inputs, on the same rows, where that is known: it saves time and changes nothing.
 pub(crate) fn train(
-    design: &Design,
+    candidate: &Candidate,
     data: &StandardisedData,
     training: Training,
     half: Option<Fitted>,
     stop: &Stop<'_>,
 ) -> Result<Option<Fitted>> {
-    match design {
-        Design::Exact { kernel } => exact_gp(data, *kernel, training).map(Some),
-        Design::Constant => constant(data).map(Some),
-        Design::Sparse { kernel, inducing } => sparse_gp(data, *kernel, *inducing, half, training).map(Some),
-        Design::Network { .. } => best_start(design, data, training.steps, training.seed, stop),
+    match (&candidate.design, candidate.is_closed()) {
+        (Design::Constant, _) => constant(data).map(Some),
+        (Design::Exact { kernel }, true) => exact_gp(data, *kernel, training).map(Some),
+        (Design::Sparse { kernel, inducing }, true) => sparse_gp(data, *kernel, *inducing, half, training).map(Some),
+        _ => best_start(candidate, data, training.steps, training.seed, stop),
     }
 }
 
-/// Trains a network from the best of several starts, by their energy early on.
+/// A run from the start. For a linear kernel unit vectors are as good inducing inputs as any, and K_zz is diagonal.
+fn trainer<'a>(candidate: &Candidate, data: &'a StandardisedData, steps: usize, seed: u64) -> Result<Trainer<'a>> {
+    let config = candidate.config(data.x().rows(), steps, seed);
+    let trainer = data.trainer(&config)?;
+    match (&candidate.design, trainer.model().layers()) {
+        (Design::Sparse { kernel: KernelChoice::Linear, .. }, [layer]) if layer.n_inducing() == layer.dim_in() => {
+            let layer = Layer { z: Mat::identity(layer.dim_in(), layer.dim_in()), ..layer.clone() };
+            let (likelihood, constant) = (trainer.model().likelihood().clone(), trainer.model().constant().to_vec());
+            let network = DeepGp::new(vec![layer], likelihood)?.with_constant(constant)?;
+            Trainer::new(network, data.rows(), config.train)
+        }
+        _ => Ok(trainer),
+    }
+}
+
+/// Trains a network by steps: a deep one from the best of several starts, by their energy early on.
 fn best_start(
-    design: &Design,
+    candidate: &Candidate,
     data: &StandardisedData,
     steps: usize,
     seed: u64,
     stop: &Stop<'_>,
 ) -> Result<Option<Fitted>> {
     let early = (EARLY_SHARE * steps as f64).ceil() as usize;
+    if candidate.is_plain() {
+        return run(trainer(candidate, data, steps, seed)?, stop);
+    }
     let mut best: Option<(f64, Trainer<'_>)> = None;
     for start in 0..STARTS {
-        let mut trainer = data.trainer(&design.config(data.x().rows(), steps, seed.wrapping_add(start << 32)))?;
+        let mut trainer = trainer(candidate, data, steps, seed.wrapping_add(start << 32))?;
         let outcome =
             trainer.run(&mut |progress: &Progress<'_>| match stop.now().is_some() || progress.step >= early {
                 true => ControlFlow::Break(()),
@@ -149,27 +168,27 @@ pub(crate) fn train_again(
     let retraining = training.for_retraining();
     let Training { steps, evaluations, seed, .. } = retraining;
     let data = for_candidate(candidate, data)?;
-    let fitted = match &candidate.design {
-        Design::Exact { .. } => exact::fit(&fitted.network, Data::new(data.x(), data.y()), evaluations)?.fitted,
-        Design::Constant => constant(&data)?,
+    let fitted = match (&candidate.design, candidate.is_closed()) {
+        (Design::Constant, _) => constant(&data)?,
+        (Design::Exact { .. }, true) => exact::fit(&fitted.network, data.rows(), evaluations)?.fitted,
         // As many as few inducing inputs take: on protein 20 more than a trial's gain many of them 0.03 nats and 2 % of
         // the RMSE.
-        Design::Sparse { .. } => on_all_rows(&fitted.network, &data, retraining)?,
-        Design::Network { .. } => {
-            let mut config: Config = candidate.design.config(data.x().rows(), steps, seed);
+        (Design::Sparse { .. }, true) => on_all_rows(&fitted.network, &data, retraining)?,
+        _ => {
+            let mut config: Config = candidate.config(data.x().rows(), steps, seed);
             // The rest of a course that has been gone before.
             config.train.learning_rate *= RETRAIN_SHARE;
-            let trainer = Trainer::new(fitted.network.clone(), Data::new(data.x(), data.y()), config.train)?;
+            let trainer = Trainer::new(fitted.network.clone(), data.rows(), config.train)?;
             let flag = AtomicBool::new(false);
             let never = Stop::by(&flag);
             let mut all = vec![run(trainer.with_factors(fitted.factors.clone())?, &never)];
             if data.x().rows() <= MOST_EXACT_ROWS {
                 // Where rows are few, those that the first fold lacked may have left a gap that cannot be mended later.
-                all.push(best_start(&candidate.design, &data, times(FINAL_FACTOR, training.steps), seed, &never));
+                all.push(best_start(candidate, &data, times(FINAL_FACTOR, training.steps), seed, &never));
             }
             let sound = all.into_iter().filter_map(|fitted| {
                 let fitted = fitted.ok()??;
-                let energy = energy(&fitted, Data::new(data.x(), data.y())).ok()?;
+                let energy = energy(&fitted, data.rows()).ok()?;
                 Some((energy, fitted))
             });
             let best = sound.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, fitted)| fitted);
@@ -193,40 +212,44 @@ fn run(mut trainer: Trainer<'_>, stop: &Stop<'_>) -> Result<Option<Fitted>> {
 /// ```text
 /// σ² = (n + 1)/(n − 1)          of targets with mean 0 and variance 1, whose variance is divided by n
 /// ```
+///
+/// Of labels and counts it is the law of an average row, with factors that say nothing.
 fn constant(data: &StandardisedData) -> Result<Fitted> {
     let n = data.x().rows() as f64;
     let noise_var = if n > 1.0 { (n + 1.0) / (n - 1.0) } else { 1.0 };
     let inputs = data.x().cols();
-    let layer = Layer {
+    let layer = |dim_out: usize| Layer {
         kernel: Kernel::Linear(Linear::isotropic(inputs, NEXT_TO_NOTHING)),
         z: Mat::identity(1, inputs),
         mean: Mean::Zero,
         noise_var: 0.0,
-        dim_out: data.y().cols(),
+        dim_out,
     };
+    if let Some(ConstantLaw { likelihood, constant }) = data.average_row() {
+        let n_latent = likelihood.n_latent();
+        let network = DeepGp::new(vec![layer(n_latent)], likelihood.clone())?.with_constant(constant.clone())?;
+        let factors = vec![vec![Factor::zeros(1); n_latent]];
+        return Ok(Fitted { network, factors, inference: InferenceSettings::default() });
+    }
+    let layer = layer(data.y().cols());
     let noise = Gaussian { noise_var: vec![noise_var; data.y().cols()] };
-    sparse::posterior(
-        DeepGp::new(vec![layer], Likelihood::Gaussian(noise))?,
-        Data::new(data.x(), data.y()),
-        PLAIN_ALPHA,
-        1,
-    )
+    sparse::posterior(DeepGp::new(vec![layer], Likelihood::Gaussian(noise))?, data.rows(), PLAIN_ALPHA, 1)
 }
 
 /// An exact GP, from the hyperparameters of a sparse one that explains much by noise, and from starting values with
 /// little: the evidence has a maximum near each. On energy with indicators the second is higher by 100 nats and more,
 /// and a third more exact.
 fn exact_gp(data: &StandardisedData, kernel: KernelChoice, training: Training) -> Result<Fitted> {
-    let (x, y, Training { evaluations, seed, .. }) = (data.x(), data.y(), training);
+    let Training { evaluations, seed, .. } = training;
     let start = sparse_gp(data, kernel, FIRST_INDUCING, None, training)?.network;
-    let found = exact::fit(&start, Data::new(x, y), evaluations)?;
+    let found = exact::fit(&start, data.rows(), evaluations)?;
     let second = || -> Result<Option<Fitted>> {
         let sharp = first_gp(data, kernel, 1, &mut starting_stream(seed))?;
-        let early = exact::fit(&sharp, Data::new(x, y), times(SECOND_START_SHARE, evaluations))?;
+        let early = exact::fit(&sharp, data.rows(), times(SECOND_START_SHARE, evaluations))?;
         if early.log_evidence <= found.log_evidence {
             return Ok(None);
         }
-        Ok(Some(exact::fit(&early.fitted.network, Data::new(x, y), evaluations)?.fitted))
+        Ok(Some(exact::fit(&early.fitted.network, data.rows(), evaluations)?.fitted))
     };
     // Where the second start fails, the first is still there.
     Ok(second().ok().flatten().unwrap_or(found.fitted))
@@ -235,7 +258,8 @@ fn exact_gp(data: &StandardisedData, kernel: KernelChoice, training: Training) -
 /// A GP with so many inducing inputs at its starting values.
 fn first_gp(data: &StandardisedData, kernel: KernelChoice, inducing: usize, rng: &mut ChaCha8Rng) -> Result<DeepGp> {
     let config = Design::Sparse { kernel, inducing }.config(data.x().rows(), 0, 0);
-    let (gp, _) = network(data.x(), config.noise.likelihood(data.y().cols()), &config.architecture, rng)?;
+    let ConstantLaw { likelihood, .. } = data.start(config.likelihood);
+    let (gp, _) = network(data.x(), likelihood, &config.architecture, rng)?;
     Ok(gp)
 }
 
@@ -290,12 +314,12 @@ fn on_all_rows(start: &DeepGp, data: &StandardisedData, training: Training) -> R
     let Training { evaluations, seed, threads, .. } = training;
     let (x, y, alpha) = (data.x(), data.y(), PLAIN_ALPHA);
     if x.rows() <= MOST_EVIDENCE_ROWS {
-        return Ok(sparse::fit(start, Data::new(x, y), alpha, evaluations, threads)?.fitted);
+        return Ok(sparse::fit(start, data.rows(), alpha, evaluations, threads)?.fitted);
     }
     let rows = sample_rows(x.rows(), MOST_EVIDENCE_ROWS, &mut ChaCha8Rng::seed_from_u64(seed));
     let (few_x, few_y) = (x.select_rows(&rows), y.select_rows(&rows));
     let found = sparse::fit(start, Data::new(&few_x, &few_y), alpha, evaluations, threads)?;
-    sparse::posterior(found.fitted.network, Data::new(x, y), alpha, threads)
+    sparse::posterior(found.fitted.network, data.rows(), alpha, threads)
 }
 
 /// Trains and validates a candidate on each fold, as far as `memory` does not know it. Nothing if it is time to stop. A
@@ -340,7 +364,7 @@ pub(crate) fn cross_validate(
     }
     let tried = Tried {
         name: candidate.to_string(),
-        steps: if candidate.is_plain() { 0 } else { training.steps },
+        steps: if candidate.is_closed() { 0 } else { training.steps },
         folds: folds.len(),
         mean_log_density: finite_mean(&log_densities).map(unit).filter(|_| is_sound),
         weight: 0.0,
@@ -357,7 +381,7 @@ fn on_fold(
     stop: &Stop<'_>,
 ) -> Result<Option<FoldResult>> {
     let data = for_candidate(candidate, &fold.train)?;
-    let Some(fitted) = train(&candidate.design, &data, training, half, stop)? else { return Ok(None) };
+    let Some(fitted) = train(candidate, &data, training, half, stop)? else { return Ok(None) };
     let (x, y) = &fold.validation;
     let model = fitted.network.clone();
     // From an exact GP later trainings take its hyperparameters alone; its factor has the square of the rows.
@@ -365,7 +389,7 @@ fn on_fold(
         Design::Exact { .. } => Fitted { network: model, factors: Vec::new(), inference: fitted.inference },
         Design::Constant | Design::Sparse { .. } | Design::Network { .. } => fitted.clone(),
     };
-    let log_densities = data.model(fitted)?.log_density(x, y)?;
+    let log_densities = data.model(fitted)?.log_density((x, &fold.info), y)?;
     Ok(Some(FoldResult { log_densities, fitted: (fold.index == 0).then_some(kept) }))
 }
 

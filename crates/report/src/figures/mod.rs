@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod calibration;
+mod classes;
 mod layers;
 mod relevance;
 mod slices;
@@ -44,6 +45,7 @@ pub fn sections(report: &Report) -> Vec<Section> {
     let all = [
         accuracy::section(&report.targets),
         calibration::section(&report.targets),
+        classes::section(report.labels.as_ref()),
         slices::section(&report.slices, report.surface.as_ref()),
         relevance::section(&report.relevance),
         layers::section(&report.layers),

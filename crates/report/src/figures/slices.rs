@@ -67,16 +67,24 @@ fn part(index: usize, target: &str, slices: Vec<&Slice>) -> Part {
 fn panel(s: &Slice, first: bool) -> Panel {
     let [[low, high], [inner_low, inner_high]] =
         [&s.observation, &s.function].map(|band| band.each_ref().map(Clone::clone));
+    let (has_interval, has_function) = (!low.is_empty(), !inner_low.is_empty());
     let mut panel = Panel::new("", Axis::linear(&s.column), Axis::linear(if first { s.target.as_str() } else { "" }));
     if s.discrete {
-        panel.marks.push(Mark::whiskers(s.x.clone(), low, high).width(5.0).opacity(0.2).label("95 %, observation"));
-        panel
-            .marks
-            .push(Mark::whiskers(s.x.clone(), inner_low, inner_high).width(5.0).opacity(0.4).label("95 %, function"));
+        let whiskers = |low, high| Mark::whiskers(s.x.clone(), low, high).width(5.0);
+        if has_interval {
+            panel.marks.push(whiskers(low, high).opacity(0.2).label("95 %, observation"));
+        }
+        if has_function {
+            panel.marks.push(whiskers(inner_low, inner_high).opacity(0.4).label("95 %, function"));
+        }
         panel.marks.push(Mark::points(s.x.clone(), s.mean.clone()).width(4.0).opacity(1.0).label("expected"));
     } else {
-        panel.marks.push(Mark::band(s.x.clone(), low, high).opacity(0.14).label("95 %, observation"));
-        panel.marks.push(Mark::band(s.x.clone(), inner_low, inner_high).opacity(0.3).label("95 %, function"));
+        if has_interval {
+            panel.marks.push(Mark::band(s.x.clone(), low, high).opacity(0.14).label("95 %, observation"));
+        }
+        if has_function {
+            panel.marks.push(Mark::band(s.x.clone(), inner_low, inner_high).opacity(0.3).label("95 %, function"));
+        }
         if !s.observed.0.is_empty() {
             let (x, y) = s.observed.clone();
             panel.marks.push(Mark::points(x, y).ink(Ink::Text).opacity(0.45).width(1.8).label("observed"));
@@ -95,20 +103,15 @@ fn plane(s: &Surface) -> Part {
         Panel::new(title, axes.0, axes.1).with(Mark::new(shape).label(label))
     };
     let figure = Figure::new("surface", format!("{} over two columns", s.target))
-        .with(heat("Expected value", &s.mean, s.target.clone()))
-        .with(heat("Uncertainty", &s.std, "standard deviation".into()));
+        .with(heat("What is expected", &s.mean, s.shows[0].clone()))
+        .with(heat("How unsure the model is", &s.std, s.shows[1].clone()));
     let look = "The prediction over the two most relevant columns, all others at their medians. The right panel shows how sure \
                 the model is: it should grow where there are few data.";
     let range = |v: &[f64]| {
         (v.iter().copied().fold(f64::INFINITY, f64::min), v.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     };
     let ((a, b), (c, d)) = (range(&s.mean), range(&s.std));
-    let finding = format!(
-        "Expected values run from {} to {}, standard deviations from {} to {}.",
-        number(a),
-        number(b),
-        number(c),
-        number(d)
-    );
+    let finding =
+        format!("Left, values run from {} to {}; right, from {} to {}.", number(a), number(b), number(c), number(d));
     Part { figure, look: look.into(), finding }
 }

@@ -50,6 +50,11 @@ impl<L: PredictiveLaw> PredictiveLaw for Affine<L> {
         self.law.as_normal().map(|normal| normal.mapped(self.shift, self.scale))
     }
 
+    /// Whole numbers stay what they are: their unit is 1.
+    fn is_whole(&self) -> bool {
+        self.law.is_whole()
+    }
+
     fn quantile(&self, level: Level) -> f64 {
         self.forward(self.law.quantile(level))
     }

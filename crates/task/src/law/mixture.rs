@@ -4,7 +4,7 @@
 //! p(y) = Σ_k w_k p_k(y)       E y = Σ_k w_k m_k       Var y = Σ_k w_k (v_k + (m_k − E y)²)
 //! ```
 
-use super::{CLOSENESS, Level, Normal, PredictiveLaw, ranked_score};
+use super::{CLOSENESS, Level, Normal, PredictiveLaw, ranked_score, whole};
 use deepgp_numerics::optim::root;
 use rand::{Rng, RngExt};
 
@@ -103,6 +103,10 @@ impl<L: PredictiveLaw, I: Iterator<Item = (f64, L)> + Clone> PredictiveLaw for M
         self.only()?.as_normal()
     }
 
+    fn is_whole(&self) -> bool {
+        self.parts().all(|(_, law)| law.is_whole())
+    }
+
     /// The quantile, which lies between those of the parts.
     fn quantile(&self, level: Level) -> f64 {
         let (low, high) = self
@@ -111,6 +115,7 @@ impl<L: PredictiveLaw, I: Iterator<Item = (f64, L)> + Clone> PredictiveLaw for M
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), q| (low.min(q), high.max(q)));
         match self.only() {
             Some(_) => low,
+            None if self.is_whole() => whole::quantile((low, high), level.probability, |y| self.cdf(y)),
             None => root(low, high, CLOSENESS * (high - low), |y| self.cdf(y) - level.probability),
         }
     }
@@ -119,6 +124,7 @@ impl<L: PredictiveLaw, I: Iterator<Item = (f64, L)> + Clone> PredictiveLaw for M
         match (self.as_normal(), self.normals()) {
             (Some(normal), _) => normal.crps(y),
             (None, Some(normals)) => score_of_normals(&normals, y),
+            (None, None) if self.is_whole() => whole::ranked_score(self, y),
             (None, None) => ranked_score(self, y),
         }
     }

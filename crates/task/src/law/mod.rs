@@ -5,20 +5,25 @@
 //!
 //! ```text
 //! Transformed   t = g(u) with g monotone       F(u) = F_t(g(u))             a target that was transformed for training
+//! Coded         u as numbers of its own        F(u) = F_t((u − a)/b)        labels and whole numbers for a network
 //! Mixture       Σ_k w_k p_k                    F(u) = Σ_k w_k F_k(u)        several networks
 //! Affine        y = a + b u                    F(y) = F_u((y − a)/b)        a target in its own unit
 //! ```
 //! What stays normal is answered in closed form. Everything else is asked of the distribution function: a quantile is
-//! its root, a ranked score an integral of it.
+//! its root, a ranked score an integral of it. Laws of whole numbers have whole quantiles, and sums for integrals
+//! ([`whole`]).
 
 mod affine;
+mod coded;
 mod mixture;
 mod network;
 mod normal;
 mod observed;
 mod transformed;
+mod whole;
 
 pub(crate) use affine::Affine;
+pub(crate) use coded::Coded;
 pub use mixture::mix_log_densities;
 pub(crate) use mixture::{Mixture, draw_member};
 pub(crate) use network::{NetworkLaw, NetworkLaws, is_continuous};
@@ -88,7 +93,13 @@ pub trait PredictiveLaw {
         None
     }
 
-    /// The number that y stays below with a given probability.
+    /// Whether y takes whole numbers only, which stand for themselves or for labels.
+    fn is_whole(&self) -> bool {
+        false
+    }
+
+    /// The number that y stays below with a given probability; of whole numbers the least that y does not exceed with
+    /// that probability.
     ///
     /// It is the root of F(y) = p between the bounds of Cantelli's inequality, which hold for every law:
     ///
@@ -99,6 +110,9 @@ pub trait PredictiveLaw {
         let (p, (mean, var)) = (level.probability, self.moments());
         let (std, odds) = (var.sqrt(), p / (1.0 - p));
         let (low, high) = (mean - std / odds.sqrt(), mean + std * odds.sqrt());
+        if self.is_whole() {
+            return whole::quantile((low, high), p, |y| self.cdf(y));
+        }
         root(low, high, CLOSENESS * std, |y| self.cdf(y) - p)
     }
 
@@ -107,16 +121,22 @@ pub trait PredictiveLaw {
     /// ```text
     /// CRPS = ∫ (F(u) − 1[u ≥ y])² du = E|Y − y| − ½ E|Y − Y′|
     /// ```
-    /// In closed form for a normal, else by a rule of four nodes between any two of y and the landmarks.
+    /// In closed form for a normal, else by a rule of four nodes between any two of y and the landmarks; a sum for
+    /// whole numbers.
     fn crps(&self, y: f64) -> f64 {
         match self.as_normal() {
             Some(normal) => normal.ranked_score(y),
+            None if self.is_whole() => whole::ranked_score(self, y),
             None => ranked_score(self, y),
         }
     }
 
-    /// Whether y lies in each of some central intervals.
+    /// Whether y lies in each of some central intervals, ends included.
     fn is_inside<const K: usize>(&self, y: f64, intervals: [Interval; K]) -> [bool; K] {
+        if self.is_whole() {
+            let (below, up_to) = (self.cdf(y - 1.0), self.cdf(y));
+            return intervals.map(|interval| whole::is_inside(below, up_to, interval.probability));
+        }
         if let Some(Normal { mean, var }) = self.as_normal() {
             let (error, std) = ((y - mean).abs(), var.sqrt());
             return intervals.map(|interval| error <= interval.half_width * std);

@@ -56,6 +56,12 @@ impl Observations {
         self.likelihood.log_density(mean, var, &y) - observed * self.factor.ln()
     }
 
+    /// Probabilities of all values of the only target, in order.
+    pub fn probabilities(&self, row: usize, out: &mut [f64]) {
+        let (mean, var) = self.row(row).latent;
+        self.likelihood.probabilities(0, mean, var, out);
+    }
+
     fn draw(&self, row: usize, rng: &mut dyn Rng) -> Vec<f64> {
         let y = self.row(row).draw(rng);
         y.iter().enumerate().map(|(p, y)| self.widening(row, p).forward(*y)).collect()
@@ -191,6 +197,10 @@ impl PredictiveLaw for NetworkLaw<'_> {
 
     fn as_normal(&self) -> Option<Normal> {
         on_law!(self, law => law.as_normal())
+    }
+
+    fn is_whole(&self) -> bool {
+        on_law!(self, law => law.is_whole())
     }
 
     fn quantile(&self, level: Level) -> f64 {

@@ -90,6 +90,10 @@ impl PredictiveLaw for Observed<'_> {
         self.widening.forward(self.row.draw(rng)[self.target])
     }
 
+    fn is_whole(&self) -> bool {
+        self.row.likelihood.support(self.target).is_discrete()
+    }
+
     fn landmarks(&self) -> Vec<f64> {
         let (mean, var) = self.moments();
         let std = var.sqrt();

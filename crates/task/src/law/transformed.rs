@@ -86,6 +86,10 @@ impl<L: PredictiveLaw> PredictiveLaw for Transformed<'_, L> {
         }
     }
 
+    fn is_whole(&self) -> bool {
+        self.warp.is_none() && self.law.is_whole()
+    }
+
     fn quantile(&self, level: Level) -> f64 {
         self.inverse(self.law.quantile(level))
     }

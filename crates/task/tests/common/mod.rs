@@ -5,7 +5,7 @@ use deepgp::Fitted;
 use deepgp::train::Outcome;
 use deepgp_data::Schema;
 use deepgp_numerics::linalg::Mat;
-use deepgp_task::{Config, CurvePoint, LinearModel, Preprocessing, Range, Record, SavedModel, StandardisedData};
+use deepgp_task::{Config, CurvePoint, Linear, Preprocessing, Range, Record, SavedModel, StandardisedData};
 
 /// Two inputs of different units and one target.
 pub fn data(n: usize) -> (Mat, Mat) {
@@ -34,6 +34,7 @@ pub fn preprocessing(data: &StandardisedData, x: &Mat) -> Preprocessing {
         inputs: data.inputs().clone(),
         ranges: Range::of_columns(x),
         targets: data.targets().clone(),
+        average_row: data.average_row().cloned(),
     }
 }
 
@@ -42,7 +43,7 @@ pub fn saved_from(config: Config, data: &StandardisedData, x: &Mat, fitted: Fitt
     let energy = Some(outcome.energy);
     record.curve.push(CurvePoint { step: outcome.steps, energy, rmse: None, mean_log_density: None });
     record.finish(outcome, 0.0);
-    let linear = LinearModel::fit(data).expect("a linear model");
+    let linear = Linear::fit(data).expect("a linear model");
     let members = vec![deepgp_task::Member::new(1.0, fitted)];
     SavedModel::new(preprocessing(data, x), members, linear, record).expect("one network")
 }

@@ -1,9 +1,23 @@
-//! How good predictive laws are: error, log density, calibration.
+//! How good predictive laws are: the log probability of what was observed, and what suits the task beside it.
 
-use crate::law::{Interval, PredictiveLaw};
+mod counts;
+mod labels;
+mod numbers;
+mod order;
+
+pub use counts::CountScores;
+pub use labels::{LabelScores, ReliabilityBin, most_probable};
+pub use numbers::NumberScores;
+
+use crate::law::PredictiveLaw;
 use crate::predictive::Predictive;
+use crate::task::Task;
+use counts::CountTally;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
+use labels::LabelTally;
+use numbers::NumberTally;
+use order::OrderTally;
 use serde::{Deserialize, Serialize};
 
 /// Scores over rows; errors and intervals are averaged over targets, the log density is joint.
@@ -11,71 +25,62 @@ use serde::{Deserialize, Serialize};
 pub struct Scores {
     /// Number of rows.
     pub rows: usize,
-    /// Root mean squared error, in the target's unit.
-    pub rmse: f64,
-    /// Mean absolute error, in the target's unit.
-    pub mae: f64,
-    /// Mean log predictive density in nats per row; larger is better.
+    /// Mean log predictive density in nats per row, or mean log probability where targets take separate values; larger
+    /// is better.
     pub mean_log_density: f64,
-    /// Continuous ranked probability score of the predicted distribution, in the target's unit.
-    pub crps: f64,
-    /// Share of targets inside the central 50 % interval of the predicted distribution.
-    pub coverage_50: f64,
-    /// Share of targets inside the central 80 % interval.
-    pub coverage_80: f64,
-    /// Share of targets inside the central 90 % interval.
-    pub coverage_90: f64,
-    /// Share of targets inside the central 95 % interval.
-    pub coverage_95: f64,
-    /// Share of targets inside the central 99 % interval.
-    pub coverage_99: f64,
+    /// Of numbers, counts and ordered levels.
+    #[serde(flatten)]
+    pub numbers: Option<NumberScores>,
+    /// Of classes and ordered levels.
+    #[serde(flatten)]
+    pub labels: Option<LabelScores>,
+    /// Of counts.
+    #[serde(flatten)]
+    pub counts: Option<CountScores>,
+    /// Of numbers of which some are known within bounds: share of pairs whose order is known that are predicted in that
+    /// order, of at most the first few thousand rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concordance: Option<f64>,
 }
 
 impl Scores {
     /// Whether every score is a number: densities of extreme targets overflow.
     pub fn is_finite(&self) -> bool {
-        [self.rmse, self.mae, self.mean_log_density, self.crps].iter().all(|score| score.is_finite())
+        let numbers = self.numbers.iter().flat_map(|s| [s.rmse, s.mae, s.crps]);
+        numbers.chain([self.mean_log_density]).all(f64::is_finite)
+    }
+
+    /// Root mean squared error, in the target's unit, where the task has one.
+    pub fn rmse(&self) -> Option<f64> {
+        self.numbers.as_ref().map(|scores| scores.rmse)
+    }
+
+    /// Share of targets inside the central 95 % interval, where the task has intervals.
+    pub fn coverage_95(&self) -> Option<f64> {
+        self.numbers.as_ref().map(|scores| scores.coverage_95)
+    }
+
+    /// Share of rows whose label is not the most probable one, where the task has labels.
+    pub fn error_rate(&self) -> Option<f64> {
+        self.labels.as_ref().map(|scores| scores.error_rate)
     }
 }
-
-/// Probabilities of the central intervals that are counted.
-const LEVELS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
 
 /// Scores in the making, of rows that come in pieces: it keeps sums, not rows.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ScoreTally {
-    intervals: [Interval; 5],
     rows: usize,
-    cells: usize,
-    /// Squared errors are summed relative to the largest error, so that they neither overflow nor vanish.
-    largest: f64,
-    squares: f64,
-    absolute: f64,
     log_density: f64,
-    crps: f64,
-    inside: [usize; 5],
-}
-
-impl Default for ScoreTally {
-    fn default() -> Self {
-        Self::new()
-    }
+    numbers: NumberTally,
+    labels: Option<LabelTally>,
+    counts: Option<CountTally>,
+    order: Option<OrderTally>,
 }
 
 impl ScoreTally {
     /// A tally of no rows.
     pub fn new() -> Self {
-        Self {
-            intervals: LEVELS.map(Interval::central),
-            rows: 0,
-            cells: 0,
-            largest: 0.0,
-            squares: 0.0,
-            absolute: 0.0,
-            log_density: 0.0,
-            crps: 0.0,
-            inside: [0; 5],
-        }
+        Self::default()
     }
 
     /// Adds rows of predictive laws and observed `y`.
@@ -83,12 +88,34 @@ impl ScoreTally {
     /// # Errors
     /// As [`Predictive::log_density`] and [`Predictive::moments`].
     pub fn add(&mut self, predictive: &Predictive, y: &Mat) -> Result<()> {
-        let (log_density, mean) = (predictive.log_density(y)?, predictive.moments()?.mean);
+        let (task, log_density) = (predictive.task(), predictive.log_density(y)?);
         self.rows += y.rows();
         self.log_density += log_density.iter().sum::<f64>();
+        if task.n_labels() > 0 {
+            let tally = self.labels.get_or_insert_with(|| LabelTally::new(task.n_labels()));
+            let probabilities = predictive.probabilities();
+            probabilities.iter_rows().zip(y.as_slice()).for_each(|(p, label)| tally.add(p, *label as usize));
+        }
+        if !task.is_ordered() {
+            return Ok(());
+        }
+        let mean = predictive.moments()?.mean;
+        if task == Task::Censored {
+            let order = self.order.get_or_insert_default();
+            for (n, bounds) in y.iter_rows().enumerate() {
+                order.add(mean[(n, 0)], bounds);
+                if bounds[0] == bounds[1] {
+                    self.numbers.add(&predictive.law(n, 0), mean[(n, 0)], bounds[0]);
+                }
+            }
+            return Ok(());
+        }
         for n in 0..y.rows() {
             for p in 0..y.cols() {
-                self.add_cell(&predictive.law(n, p), mean[(n, p)], y[(n, p)]);
+                self.numbers.add(&predictive.law(n, p), mean[(n, p)], y[(n, p)]);
+            }
+            if task == Task::Counts {
+                self.counts.get_or_insert_default().add(mean[(n, 0)], y[(n, 0)]);
             }
         }
         Ok(())
@@ -109,42 +136,24 @@ impl ScoreTally {
         for n in 0..y.rows() {
             let (law, observed) = (predictive.law(n, target), y[(n, target)]);
             self.log_density += law.log_prob(observed);
-            self.add_cell(&law, law.moments().0, observed);
+            self.numbers.add(&law, law.moments().0, observed);
         }
         Ok(())
-    }
-
-    fn add_cell(&mut self, law: &impl PredictiveLaw, mean: f64, y: f64) {
-        let error = (y - mean).abs();
-        self.cells += 1;
-        self.absolute += error;
-        self.crps += law.crps(y);
-        // One square of this size, none of nothing, and what is no number stays none.
-        self.add_squares(error, if error > 0.0 { 1.0 } else { error });
-        let is_inside = law.is_inside(y, self.intervals);
-        self.inside.iter_mut().zip(is_inside).for_each(|(count, inside)| *count += usize::from(inside));
     }
 
     /// Adds the rows of another tally.
     pub fn merge(&mut self, other: &Self) {
         self.rows += other.rows;
-        self.cells += other.cells;
-        self.absolute += other.absolute;
         self.log_density += other.log_density;
-        self.crps += other.crps;
-        self.inside.iter_mut().zip(other.inside).for_each(|(count, more)| *count += more);
-        self.add_squares(other.largest, other.squares);
-    }
-
-    /// Adds squared errors, of which the largest is the square of `largest` and the sum so many times as much.
-    fn add_squares(&mut self, largest: f64, squares: f64) {
-        if largest > self.largest {
-            self.squares = squares + self.squares * (self.largest / largest).powi(2);
-            self.largest = largest;
-        } else if largest > 0.0 {
-            self.squares += squares * (largest / self.largest).powi(2);
-        } else {
-            self.squares += squares;
+        self.numbers.merge(&other.numbers);
+        if let Some(labels) = &other.labels {
+            self.labels.get_or_insert_with(|| LabelTally::new(labels.n_labels())).merge(labels);
+        }
+        if let Some(counts) = &other.counts {
+            self.counts.get_or_insert_default().merge(counts);
+        }
+        if let Some(order) = &other.order {
+            self.order.get_or_insert_default().merge(order);
         }
     }
 
@@ -153,25 +162,16 @@ impl ScoreTally {
     /// # Errors
     /// [`Error::Empty`] if there were none.
     pub fn scores(&self) -> Result<Scores> {
-        if self.cells == 0 {
-            return Err(Error::Empty { what: "observations", rows: self.rows, columns: 1 });
+        if self.rows == 0 {
+            return Err(Error::Empty { what: "observations", rows: 0, columns: 1 });
         }
-        let (rows, cells) = (self.rows as f64, self.cells as f64);
-        let mean_square = self.squares / cells;
-        let [coverage_50, coverage_80, coverage_90, coverage_95, coverage_99] =
-            self.inside.map(|count| count as f64 / cells);
         Ok(Scores {
             rows: self.rows,
-            // An error without end leaves 0/0 in the sum.
-            rmse: if self.largest.is_infinite() { f64::INFINITY } else { self.largest.max(0.0) * mean_square.sqrt() },
-            mae: self.absolute / cells,
-            mean_log_density: self.log_density / rows,
-            crps: self.crps / cells,
-            coverage_50,
-            coverage_80,
-            coverage_90,
-            coverage_95,
-            coverage_99,
+            mean_log_density: self.log_density / self.rows as f64,
+            numbers: self.numbers.scores(),
+            labels: self.labels.as_ref().map(LabelTally::scores),
+            counts: self.counts.as_ref().map(CountTally::scores),
+            concordance: self.order.as_ref().and_then(OrderTally::concordance),
         })
     }
 }
@@ -218,31 +218,34 @@ mod tests {
         }
         let (scores, others) = (tally.scores()?, merged.scores()?);
         let [first, second] = [targets[0].scores()?, targets[1].scores()?];
-        assert_eq!((scores.rows, scores.coverage_90), (others.rows, others.coverage_90));
+        assert_eq!((scores.rows, scores.coverage_95()), (others.rows, others.coverage_95()));
+        let of = |scores: &Scores| scores.numbers.clone().expect("numbers");
+        let (numbers, others_numbers, first_numbers, second_numbers) =
+            (of(&scores), of(&others), of(&first), of(&second));
         for (name, found, expected) in [
-            ("rmse of merged tallies", others.rmse, scores.rmse),
-            ("mae of merged tallies", others.mae, scores.mae),
+            ("rmse of merged tallies", others_numbers.rmse, numbers.rmse),
+            ("mae of merged tallies", others_numbers.mae, numbers.mae),
             ("mean log density of merged tallies", others.mean_log_density, scores.mean_log_density),
-            ("crps of merged tallies", others.crps, scores.crps),
-            ("mae of single targets", 0.5 * (first.mae + second.mae), scores.mae),
+            ("crps of merged tallies", others_numbers.crps, numbers.crps),
+            ("mae of single targets", 0.5 * (first_numbers.mae + second_numbers.mae), numbers.mae),
             (
                 "log densities of single targets",
                 first.mean_log_density + second.mean_log_density,
                 scores.mean_log_density,
             ),
-            ("rmse", scores.rmse, average(&|[y, mean, _]| (y - mean).powi(2)).sqrt()),
-            ("mae", scores.mae, average(&|[y, mean, _]| (y - mean).abs())),
+            ("rmse", numbers.rmse, average(&|[y, mean, _]| (y - mean).powi(2)).sqrt()),
+            ("mae", numbers.mae, average(&|[y, mean, _]| (y - mean).abs())),
             (
                 "mean log density",
                 scores.mean_log_density,
                 2.0 * average(&|[y, mean, std]| normal_log_density(y, mean, std * std)),
             ),
-            ("crps", scores.crps, average(&|[y, mean, std]| crate::law::Normal { mean, var: std * std }.crps(y))),
-            ("coverage 50", scores.coverage_50, coverage(0.5)),
-            ("coverage 80", scores.coverage_80, coverage(0.8)),
-            ("coverage 90", scores.coverage_90, coverage(0.9)),
-            ("coverage 95", scores.coverage_95, coverage(0.95)),
-            ("coverage 99", scores.coverage_99, coverage(0.99)),
+            ("crps", numbers.crps, average(&|[y, mean, std]| crate::law::Normal { mean, var: std * std }.crps(y))),
+            ("coverage 50", numbers.coverage_50, coverage(0.5)),
+            ("coverage 80", numbers.coverage_80, coverage(0.8)),
+            ("coverage 90", numbers.coverage_90, coverage(0.9)),
+            ("coverage 95", numbers.coverage_95, coverage(0.95)),
+            ("coverage 99", numbers.coverage_99, coverage(0.99)),
         ] {
             assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{name}: {found} is not {expected}");
         }
@@ -257,9 +260,10 @@ mod tests {
             tally.add(&Predictive::normal(moments), &Mat::from_fn(2, 1, |i, _| if i == 0 { 0.0 } else { y }))?;
             tally.scores()
         };
-        assert!((one(1e300)?.rmse / 1e300 - 0.5_f64.sqrt()).abs() < 1e-12);
-        assert!((one(1e-300)?.rmse / 1e-300 - 0.5_f64.sqrt()).abs() < 1e-12);
-        assert_eq!(one(0.0)?.rmse, 0.0);
+        let rmse = |scores: Scores| scores.rmse().expect("numbers");
+        assert!((rmse(one(1e300)?) / 1e300 - 0.5_f64.sqrt()).abs() < 1e-12);
+        assert!((rmse(one(1e-300)?) / 1e-300 - 0.5_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(rmse(one(0.0)?), 0.0);
         // The density of an extreme target is beyond all numbers.
         assert!(one(1.0)?.is_finite() && !one(1e300)?.is_finite());
         assert!(matches!(one(f64::NAN), Err(Error::NotFinite { row: 1, .. })));
