@@ -31,7 +31,11 @@ const ALLOWED_IDLE_DOUBLINGS: usize = 1;
 const LEAST_FORM_GAIN: f64 = 0.01;
 const LEAST_FORM_ERRORS: f64 = 1.0;
 /// Observation models that may take the place of a task's own.
-const ALTERNATIVES: [(LikelihoodChoice, LikelihoodChoice); 4] = [
+const ALTERNATIVES: [(LikelihoodChoice, LikelihoodChoice); 8] = [
+    (LikelihoodChoice::Gaussian, LikelihoodChoice::StudentT),
+    (LikelihoodChoice::Gaussian, LikelihoodChoice::VaryingGaussian),
+    (LikelihoodChoice::Gaussian, LikelihoodChoice::Gamma),
+    (LikelihoodChoice::Gaussian, LikelihoodChoice::Beta),
     (LikelihoodChoice::Ordinal, LikelihoodChoice::Softmax),
     (LikelihoodChoice::Probit, LikelihoodChoice::Logit),
     (LikelihoodChoice::Softmax, LikelihoodChoice::RobustMax),
