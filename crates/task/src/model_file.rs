@@ -182,8 +182,8 @@ impl SavedModel {
     /// Checks that the parts are sound and fit together.
     ///
     /// # Errors
-    /// As [`Fitted::check`], [`Preprocessing::check`] and [`LinearModel::check`]; [`Error::Parameter`] for sizes beyond
-    /// all reason.
+    /// As [`Fitted::check`] and [`Preprocessing::check`], what the linear model says, and [`Error::Parameter`] for sizes
+    /// beyond all reason.
     pub fn check(&self) -> Result<()> {
         size_limits::check_members(self.members.len())?;
         for (entry, member) in self.members.iter().enumerate() {
