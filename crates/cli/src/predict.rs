@@ -7,7 +7,7 @@ use crate::rows::{Loaded, Table};
 use anyhow::{Context, Result};
 use deepgp_data::{Batch, Targets};
 use deepgp_fit::{row_info, targets, threads};
-use deepgp_task::{Level, Predictive, PredictiveLaw, Task, most_probable};
+use deepgp_task::{Level, Predictive, PredictiveLaw, Task, label_moments, most_probable};
 use serde_json::json;
 use std::fmt::Write;
 use std::time::Instant;
@@ -159,8 +159,7 @@ fn label_cells(task: Task, predictive: &Predictive, levels: &[String], tail: f64
         let mut cells = vec![label(most_probable(p))];
         if task.is_ordered() {
             if let Some(values) = &values {
-                let mean: f64 = values.iter().zip(p).map(|(value, p)| value * p).sum();
-                let var: f64 = values.iter().zip(p).map(|(value, p)| p * (value - mean).powi(2)).sum();
+                let (mean, var) = label_moments(p, values);
                 cells.extend([mean, var.sqrt()].map(Value::Number));
             }
             let law = predictive.law(n, 0);

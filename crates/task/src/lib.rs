@@ -67,7 +67,9 @@ pub use model::Model;
 pub use model_file::{Preprocessing, SavedModel};
 pub use predictive::Predictive;
 pub use row_info::{RowInfo, Rows};
-pub use scores::{CountScores, LabelScores, NumberScores, ReliabilityBin, ScoreTally, Scores, most_probable};
+pub use scores::{
+    CountScores, LabelScores, NumberScores, ReliabilityBin, ScoreTally, Scores, label_moments, most_probable,
+};
 pub use stacking::{finite_mean, stacking_weights};
 pub use standardise::Standardiser;
 pub use standardised_data::StandardisedData;

@@ -184,6 +184,12 @@ pub fn most_probable(p: &[f64]) -> usize {
     (1..p.len()).fold(0, |best, k| if p[k] > p[best] { k } else { best })
 }
 
+/// Mean and variance of the numbers that labels stand for: Σ_k p_k u_k and Σ_k p_k (u_k − mean)².
+pub fn label_moments(p: &[f64], values: &[f64]) -> (f64, f64) {
+    let mean: f64 = values.iter().zip(p).map(|(value, p)| value * p).sum();
+    (mean, values.iter().zip(p).map(|(value, p)| p * (value - mean).powi(2)).sum())
+}
+
 /// The area under the ROC curve; nothing if rows of the class, or of others, are missing.
 fn auc(odds: &Odds) -> Option<f64> {
     let (mut below, mut area, mut inside) = (0.0, 0.0, 0.0);

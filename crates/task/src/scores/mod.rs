@@ -6,7 +6,7 @@ mod numbers;
 mod order;
 
 pub use counts::CountScores;
-pub use labels::{LabelScores, ReliabilityBin, most_probable};
+pub use labels::{LabelScores, ReliabilityBin, label_moments, most_probable};
 pub use numbers::NumberScores;
 
 use crate::law::PredictiveLaw;
