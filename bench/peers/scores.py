@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.special import gammaln, log_ndtr, xlogy
+from scipy.stats import binom
 
 LOWEST = 1e-15  # probabilities of labels below this, zero above all, are scored as this; `n_floored` counts them
 
@@ -24,10 +25,26 @@ def of_labels(log_p, y, ordered=False):
     scores["brier"] = float(squares.mean() / (2 if k == 2 else 1))
     if k == 2:
         scores["auc"] = _auc(log_p[:, 1] - log_p[:, 0], y)
+    scores["reliability"] = _reliability(p[:, 1], y == 1) if k == 2 else _reliability(p.ravel(), hit.ravel() > 0)
     if ordered:
         scores["rps"] = float(((p.cumsum(1) - hit.cumsum(1)) ** 2).sum(1).mean())
         scores["mean_absolute_error_of_median"] = float(np.mean(np.abs((p.cumsum(1) < 0.5).sum(1) - y)))
     return scores
+
+
+def _reliability(p, happened):
+    """For each tenth of the probabilities that has any: how many there are, their mean, and how often it happened."""
+    tenth = np.minimum((10 * p).astype(int), 9)
+    chosen = [tenth == b for b in range(10) if np.any(tenth == b)]
+    return [[int(rows.sum()), float(p[rows].mean()), int(happened[rows].sum())] for rows in chosen]
+
+
+def within_chance(reliability):
+    """Of the bins of reliability diagrams with ten rows or more: how many there are, and how many lie within the
+    central 95 % of the binomial law of their mean probability."""
+    bins = [(n, p, seen) for n, p, seen in reliability if n >= 10]
+    inside = [binom.ppf(0.025, n, p) <= seen <= binom.ppf(0.975, n, p) for n, p, seen in bins]
+    return len(bins), int(np.sum(inside))
 
 
 def of_counts(each, mean, y):

@@ -1,7 +1,7 @@
 //! `deepgp show`: what a model is and what it has learnt, in words.
 
 use crate::args::Show;
-use crate::fit::{kinds, summary};
+use crate::fit::{cross_validated, kinds, summary};
 use crate::out::{print, print_json};
 use crate::rows::Loaded;
 use crate::wording::{brief, count, duration, mixed_network, number, percent, plural};
@@ -60,6 +60,7 @@ fn described(saved: &SavedModel) -> Value {
         "termination": record.termination,
         "n_events": record.n_events,
         "held_out": record.held_out,
+        "cross_validated": record.cross_validated,
         "settings": ModelSettings::of(&record.config),
     })
 }
@@ -267,11 +268,14 @@ fn training(task: Task, record: &Record) -> String {
     }
     if let Some(check) = &record.moment_check {
         out += &format!(
-            "  mean log density of {} by moments {}, by samples {}\n",
-            plural(check.rows, "held-out row"),
+            "  mean log density of {} not learnt from by moments {}, by samples {}\n",
+            plural(check.rows, "row"),
             number(check.moments),
             number(check.samples)
         );
+    }
+    if let Some(validated) = &record.cross_validated {
+        out += &format!("  {}: {}\n", cross_validated(validated), brief(task, &validated.scores));
     }
     if let Some(scores) = &record.held_out {
         out += &format!(

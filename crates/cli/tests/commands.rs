@@ -504,7 +504,14 @@ fn a_search_chooses_the_model() {
     f.write("homes.csv", homes(160));
     // Nothing is said of the network.
     let fit = f.run("fit homes.csv --target price --effort 0.02 --seed 4").ok();
-    for piece in ["for price: 144 training rows", "chosen among", " %  ", "16 rows held out", "saved as model.deepgp"] {
+    for piece in [
+        "for price: 160 training rows",
+        "chosen among",
+        " %  ",
+        "160 rows, each predicted without it (4 folds)",
+        "standard error of the first line",
+        "saved as model.deepgp",
+    ] {
         assert!(fit.out.contains(piece), "{piece}: {fit:#?}");
     }
     assert!(fit.err.matches("tried ").count() >= 8 && fit.err.contains("tried exact GP: log density"), "{fit:#?}");
@@ -517,7 +524,7 @@ fn a_search_chooses_the_model() {
     // Prices have a deviation of 62, and by their area alone they are known to 22.
     assert!(score["rmse"].as_f64().is_some_and(|rmse| rmse < 6.0), "{score:#}");
     let surprise = "they may differ from the training rows";
-    assert!(score["expected"]["rows"] == 144 && !f.run("score model.deepgp homes.csv").ok().err.contains(surprise));
+    assert!(score["expected"]["rows"] == 160 && !f.run("score model.deepgp homes.csv").ok().err.contains(surprise));
     // Prices of another town.
     let table = homes(160);
     let dearer = table.lines().enumerate().map(|(i, line)| match line.rsplit_once(',') {

@@ -164,7 +164,7 @@ pub fn repeat(
                 return Ok(None);
             }
             let model = found.model(&data)?;
-            (automatic.expected, automatic.tried) = (found.expected, found.tried);
+            (automatic.expected, automatic.tried) = (found.expected(), found.tried);
             (found.config, model)
         }
         Mode::Exact(kernel) => {

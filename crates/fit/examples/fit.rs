@@ -1,4 +1,4 @@
-//! Does what `deepgp fit TABLE` does: searches for a model, scores it on a held-out tenth of the rows and stores it as
+//! Does what `deepgp fit TABLE` does: searches for a model, scores it by cross-validation and stores it as
 //! `model.deepgp`. Ctrl-C ends it; the next run goes on from the checkpoint beside the model file.
 
 use deepgp_data::Source;
@@ -26,8 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     flag::register(SIGINT, Arc::clone(&stop))?;
     let result = fit.run(&stop, &mut tell)?;
 
-    if let Some(scores) = &result.saved.record.held_out {
-        println!("{} rows held out: mean log density {:.4}", scores.rows, scores.mean_log_density);
+    if let Some(scores) = result.told_scores() {
+        println!("{} rows, each predicted without it", scores.rows);
         println!("mean log density {:.4} nats a row, higher is better", scores.mean_log_density);
     }
     for remark in result.remarks() {
@@ -46,7 +46,7 @@ fn tell(event: Event<'_>) {
             notices.iter().for_each(|notice| println!("{notice}"));
         }
         Event::Resumed(Done::Trainings(n)) => println!("going on after {n} trainings"),
-        Event::Started { rows, held_out, .. } => println!("searching on {rows} rows, {held_out} held out"),
+        Event::Started { rows, .. } => println!("searching on {rows} rows"),
         Event::Tried(tried) => println!("tried {}: {:?}", tried.name, tried.mean_log_density),
         Event::CheckpointFailed { error } => println!("no checkpoint: {error}"),
         Event::Saved { path } => println!("saved as {}", path.display()),

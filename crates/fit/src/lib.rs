@@ -27,7 +27,7 @@
 //! };
 //! let fit = Fit::new(Plan::new(&settings)?, &source, &mut on_event)?;
 //! let result = fit.run(&AtomicBool::new(false), &mut on_event)?;
-//! assert!(result.saved.record.held_out.is_some_and(|scores| scores.rmse().is_some_and(|rmse| rmse < 0.3)));
+//! assert!(result.told_scores().is_some_and(|scores| scores.rmse().is_some_and(|rmse| rmse < 0.3)));
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -12,7 +12,7 @@ use deepgp_data::{ReadOptions, Roles};
 use deepgp_task::{Config, LikelihoodChoice, Task};
 use std::path::{Path, PathBuf};
 
-/// Defaults of what is not said of held-out rows, the model file and seconds between checkpoints.
+/// Defaults of what is not said of held-out rows of a given network, the model file and seconds between checkpoints.
 const VALID: f64 = 0.1;
 const OUT: &str = "model.deepgp";
 const CHECKPOINT_SECONDS: f64 = 60.0;
@@ -92,7 +92,9 @@ impl Plan {
             }
             (None, None) => Length::Steps(config.train.iterations),
         };
-        let valid = settings.valid.clone().unwrap_or(Valid::Share(VALID));
+        // A search is validated by its folds, and learns from every row.
+        let share = if search.is_some() && !settings.recalibrate { 0.0 } else { VALID };
+        let valid = settings.valid.clone().unwrap_or(Valid::Share(share));
         if let Valid::Share(share) = valid {
             expect("valid", (0.0..=MOST_VALID).contains(&share), || {
                 format!("lie between 0 and {MOST_VALID}, not {share}")
@@ -405,9 +407,14 @@ mod tests {
 
     #[test]
     fn few_rows_are_all_trained_on() -> Result<(), SettingsError> {
-        let plan = plan(|_| {})?;
-        assert!(plan.search().is_some());
-        assert_eq!([49, 50, 1030, 10_000_000].map(|n| plan.n_held_out(n)), [0, 5, 103, 10_000]);
+        let held_out = |plan: &Plan| [49, 50, 1030, 10_000_000].map(|n| plan.n_held_out(n));
+        // A search learns from all rows, unless something must be chosen by others.
+        let search = plan(|_| {})?;
+        assert!(search.search().is_some() && held_out(&search) == [0; 4]);
+        let recalibrated = plan(|s| s.recalibrate = true)?;
+        assert!(recalibrated.search().is_some() && held_out(&recalibrated) == [0, 5, 103, 10_000]);
+        let network = plan(|s| s.model.iters = Some(10))?;
+        assert!(network.search().is_none() && held_out(&network) == [0, 5, 103, 10_000]);
         Ok(())
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Trained {
     pub record: Record,
     /// How training ended.
     pub ending: Ending,
+    /// Scores of simpler models, where models were cross-validated.
+    pub baselines: Vec<(&'static str, Scores)>,
 }
 
 /// A fitted model with its story.
@@ -42,7 +44,8 @@ pub struct FitResult {
     pub saved: SavedModel,
     /// How the fit ended.
     pub ending: Ending,
-    /// Scores of simpler models on the held-out rows: "constant", and "linear" where there is one.
+    /// Scores of simpler models on the held-out rows, or by cross-validation where none are held out: "constant", and
+    /// "linear" where there is one.
     pub baselines: Vec<(&'static str, Scores)>,
     /// What was decided about the data.
     pub notices: Vec<Notice>,
@@ -101,9 +104,8 @@ impl FitResult {
     /// # Errors
     /// From prediction.
     pub(crate) fn new(plan: &Plan, data: &TrainingData, mut notices: Vec<Notice>, trained: Trained) -> Result<Self> {
-        let Trained { members, record, ending } = trained;
+        let Trained { members, record, ending, mut baselines } = trained;
         let mut saved = SavedModel::new(data.preprocessing.clone(), members, data.linear.clone(), record)?;
-        let mut baselines = Vec::new();
         if data.held_out.len() > 0 {
             let (x, y, info) = (&data.held_out.x, &data.held_out.y, &data.held_out.info);
             if plan.recalibrate() && !data.preprocessing.task.is_discrete() {
@@ -115,6 +117,7 @@ impl FitResult {
             }
             // A file has no place for what is not a number.
             saved.record.held_out = Some(saved.model()?.score((x, info), y)?).filter(Scores::is_finite);
+            baselines.clear();
             for (name, predictive) in saved.baselines((x, info))? {
                 let mut tally = ScoreTally::new();
                 tally.add(&predictive, y)?;
@@ -125,6 +128,12 @@ impl FitResult {
         let checkpoint = plan.checkpoint_path().filter(|_| ending == Ending::Interrupted);
         let (n_held_out, settings) = (data.held_out.len(), plan.settings());
         Ok(Self { saved, ending, baselines, notices, n_held_out, settings, checkpoint })
+    }
+
+    /// Scores of the model on rows that it was not trained on, or of models that were trained like it without them.
+    pub fn told_scores(&self) -> Option<&Scores> {
+        let record = &self.saved.record;
+        record.held_out.as_ref().or_else(|| record.cross_validated.as_ref().map(|validated| &validated.scores))
     }
 
     /// What should be known of the model, the most important first.
@@ -149,7 +158,10 @@ impl FitResult {
             let (rows, mean_log_density) = (scores.rows, scores.mean_log_density);
             let surprised = record.expected.filter(|expected| expected.is_surprised(rows, mean_log_density));
             remarks.extend(surprised.map(|expected| Remark::HeldOutUnexpected { expected, rows, mean_log_density }));
-            let as_good = self.baselines.iter().rev().find(|(_, simple)| simple.mean_log_density >= mean_log_density);
+        }
+        if let Some(scores) = self.told_scores() {
+            let is_as_good = |simple: &Scores| simple.mean_log_density >= scores.mean_log_density;
+            let as_good = self.baselines.iter().rev().find(|(_, simple)| is_as_good(simple));
             remarks.extend(as_good.map(|(baseline, _)| Remark::NoBetterThan { baseline }));
         }
         remarks

@@ -81,11 +81,18 @@ pub(crate) fn go_on(
         store(on_event)?;
     }
     on_event(Event::Trained);
+    let expected = found.expected();
     let mut record = Record::new(found.config, data.n_train());
     record.date = date();
     record.steps = record.config.train.iterations;
     record.seconds = clock.seconds();
     record.termination = Some(termination);
-    (record.tried, record.expected) = (found.tried, found.expected);
-    Ok(Trained { members: found.members, record, ending })
+    (record.expected, record.tried) = (expected, found.tried);
+    let mut baselines = Vec::new();
+    if let Some(validated) = found.validated {
+        record.cross_validated = Some(validated.mixture);
+        record.moment_check = validated.moment_check;
+        baselines = validated.baselines;
+    }
+    Ok(Trained { members: found.members, record, ending, baselines })
 }

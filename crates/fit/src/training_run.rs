@@ -125,7 +125,7 @@ impl<'a> Run<'a> {
             (Termination::Stopped, _) => Ending::Interrupted,
         };
         let fitted = best.map_or(last, |best| best.fitted);
-        Ok(Trained { members: vec![self.data.standardised.member(1.0, fitted)], record, ending })
+        Ok(Trained { members: vec![self.data.standardised.member(1.0, fitted)], record, ending, baselines: Vec::new() })
     }
 
     /// Scores a network on held-out rows and keeps it if it is the best.

@@ -227,7 +227,7 @@ fn a_search_that_runs_out_of_time_answers_with_what_it_has() {
     let settings = FitSettings { effort: Some(50.0), time: Some(Seconds(0.5)), ..search(&folder) };
     let result = session(&settings, false, 200, |_, _| false).expect("a model");
     assert_eq!(result.ending, Ending::OutOfTime);
-    assert!(result.saved.record.held_out.is_some() && !settings.checkpoint_path().exists());
+    assert!(result.told_scores().is_some() && !settings.checkpoint_path().exists());
 }
 
 #[test]

@@ -36,6 +36,11 @@ impl ExpectedDensity {
         self.std * (1.0 / rows as f64 + 1.0 / self.rows as f64).sqrt()
     }
 
+    /// Standard error of the mean itself: s/√m.
+    pub fn own_error(&self) -> f64 {
+        self.std / (self.rows as f64).sqrt()
+    }
+
     /// How many of these standard errors the mean log density of so many new rows is below what is expected of them.
     pub fn standard_errors_below(&self, rows: usize, mean_log_density: f64) -> f64 {
         (self.mean_log_density - mean_log_density) / self.error(rows)

@@ -37,6 +37,9 @@ pub struct Record {
     pub curve: Curve,
     /// Scores on rows that were held out.
     pub held_out: Option<Scores>,
+    /// Scores on rows by models that had not seen them, where a search was validated by its folds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cross_validated: Option<CrossValidation>,
     /// What an automatic search tried, in order; nothing if there was none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
@@ -46,6 +49,17 @@ pub struct Record {
     /// How far propagated moments agree with samples on held-out rows, for what has hidden layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moment_check: Option<MomentCheck>,
+}
+
+/// Scores of all rows that validated a search, each by models that were trained and chosen without it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CrossValidation {
+    /// Parts of the training rows that validated, one after the other.
+    pub folds: usize,
+    /// Scores of the rows in these parts.
+    pub scores: Scores,
+    /// Standard error of the mean log density, over rows.
+    pub standard_error: Option<f64>,
 }
 
 /// One model that an automatic search tried.
@@ -80,6 +94,7 @@ impl Record {
             n_events: 0,
             curve: Curve::default(),
             held_out: None,
+            cross_validated: None,
             tried: Vec::new(),
             expected: None,
             moment_check: None,

@@ -56,7 +56,7 @@ pub use checkpoint::{Best, Checkpoint};
 pub use config::Config;
 pub use expected_scores::ExpectedDensity;
 pub use generalised_linear::GeneralisedLinear;
-pub use history::{Curve, CurvePoint, Record, Tried};
+pub use history::{CrossValidation, Curve, CurvePoint, Record, Tried};
 pub use indicators::Indicators;
 pub use input_ranges::Range;
 pub use law::{Interval, Level, Normal, PredictiveLaw, mix_log_densities};

@@ -109,6 +109,21 @@ impl Standardiser {
         &self.constant
     }
 
+    /// This standardiser and then another, of as many columns, as one.
+    ///
+    /// ```text
+    /// ((x − μ)/s − m)/r = (x − (μ + s m))/(s r)
+    /// ```
+    pub fn then(&self, next: &Self) -> Self {
+        let place = |j: usize| self.mean[j] + self.scale[j] * next.mean[j];
+        let columns = self.columns().min(next.columns());
+        Self {
+            mean: (0..columns).map(place).collect(),
+            scale: (0..columns).map(|j| self.scale[j] * next.scale[j]).collect(),
+            constant: next.constant.clone(),
+        }
+    }
+
     /// t = (x − μ)/s.
     ///
     /// # Errors

@@ -80,7 +80,7 @@ fn train_on(args: &Splits, split: usize, x: Mat, y: Mat, config: &Config) -> Res
         let found = search(args, split, &data)?;
         let members: Vec<(f64, &str)> =
             found.tried.iter().filter(|t| t.weight > 0.0).map(|t| (t.weight, t.name.as_str())).collect();
-        let summary = json!({ "members": members, "judged": found.expected, "tried": found.tried.len() });
+        let summary = json!({ "members": members, "judged": found.expected(), "tried": found.tried.len() });
         return Ok((found.model(&data)?, summary));
     }
     let (model, outcome) = Model::fit(&x, &y, config, &mut ())?;

@@ -39,12 +39,16 @@ impl EventPrinter {
             Event::Resumed(Done::Steps(step)) => note(quiet, &format!("going on after step {}", count(*step))),
             Event::Resumed(Done::Trainings(n)) => note(quiet, &format!("going on after {}", plural(*n, "training"))),
             Event::Started { is_search, rows, held_out, features } => {
-                let (rows, held_out) = (plural(*rows, "row"), plural(*held_out, "row"));
+                let rows = plural(*rows, "row");
+                let apart = match held_out {
+                    0 if *is_search => "all of them learnt from, scores by cross-validation".to_owned(),
+                    held_out => format!("{} held out", plural(*held_out, "row")),
+                };
                 let what = match is_search {
                     true => format!("searching on {rows}"),
                     false => format!("training on {rows} of {}", plural(*features, "feature")),
                 };
-                note(quiet, &format!("{what}, {held_out} held out"));
+                note(quiet, &format!("{what}, {apart}"));
             }
             Event::Step(progress) => self.display.show(progress),
             Event::Tried(tried) => self.print_tried(tried),

@@ -6,7 +6,7 @@ mod progress;
 mod result;
 
 pub use events::EventPrinter;
-pub use result::{kinds, summary};
+pub use result::{cross_validated, kinds, summary};
 
 use crate::args::Fit as Args;
 use crate::config_file::over_file;

@@ -4,7 +4,7 @@ use crate::wording::{count, duration, expectation_sentence, kind, mixed_network,
 use deepgp::Event;
 use deepgp_fit::names::TaskName;
 use deepgp_fit::{Ending, FitResult, Remark};
-use deepgp_task::{Record, SavedModel, Scores, Tried};
+use deepgp_task::{CrossValidation, Record, SavedModel, Scores, Tried};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,13 +23,31 @@ pub fn text(result: &FitResult, out: &Path) -> String {
     if !record.tried.is_empty() {
         text += &summary(record, result.saved.members.len());
     }
-    if let Some(scores) = &record.held_out {
+    if let Some(scores) = result.told_scores() {
         let step = record.best_step.map_or(String::new(), |step| format!(", best at step {}", count(step)));
+        let rows = plural(scores.rows, "row");
+        let title = match (&record.held_out, &record.cross_validated) {
+            (None, Some(validated)) => cross_validated(validated),
+            _ => format!("{rows} held out{step}"),
+        };
         let mut columns = vec![(kind(&result.saved), scores)];
         columns.extend(result.baselines.iter().rev().map(|(name, scores)| (*name, scores)));
-        text += &score_table(preprocessing.task, &format!("{} held out{step}", plural(scores.rows, "row")), &columns);
+        text += &score_table(preprocessing.task, &title, &columns);
+        if let (None, Some(error)) = (&record.held_out, record.cross_validated.as_ref().and_then(|v| v.standard_error))
+        {
+            text += &format!("  standard error of the first line {:>23}\n", number(error));
+        }
     }
     text + &format!("saved as {}\n", out.display())
+}
+
+/// "506 rows, each predicted without it (4 folds)".
+pub fn cross_validated(validated: &CrossValidation) -> String {
+    let rows = plural(validated.scores.rows, "row");
+    match validated.folds {
+        1 => format!("{rows}, predicted before they were learnt from"),
+        folds => format!("{rows}, each predicted without it ({folds} folds)"),
+    }
 }
 
 /// What the summary says of a search.
@@ -63,7 +81,7 @@ pub fn remark(remark: Remark, result: &FitResult) -> String {
             "scores of the held-out rows are not finite: the targets are too large or too small".to_owned()
         }
         Remark::MomentsOff(check) => format!(
-            "moments propagated through the layers give the held-out rows a mean log density of {}, samples {}: error bars \
+            "moments propagated through the layers give rows not learnt from a mean log density of {}, samples {}: error bars \
              of this deep GP are rough",
             number(check.moments),
             number(check.samples)
@@ -83,7 +101,7 @@ pub fn remark(remark: Remark, result: &FitResult) -> String {
             format!("of the rows held out: {}", expectation_sentence(expected, rows, mean_log_density))
         }
         Remark::NoBetterThan { baseline } => {
-            format!("the {baseline} model does as well on the held-out rows: train for longer, or use it")
+            format!("the {baseline} model does as well on rows that neither has seen: train for longer, or use it")
         }
         // A remark of a later library.
         other => format!("{other:?}"),
@@ -122,6 +140,7 @@ pub fn json(result: &FitResult, out: &Path) -> Value {
         "events": events(&record.events),
         "n_events": record.n_events,
         "held_out": record.held_out,
+        "cross_validated": record.cross_validated,
         "moment_check": record.moment_check,
         "std_factor": result.saved.std_factor,
         "baselines": baselines,

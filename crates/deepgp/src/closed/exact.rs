@@ -47,7 +47,17 @@ pub fn fit(start: &DeepGp, data: Data<'_>, max_evaluations: usize) -> Result<Clo
         maximise(&mut gp, &moves, max_evaluations, |gp| log_evidence(gp, data, &mut scratch))?;
     // The posterior needs matrices of the same size.
     drop(scratch);
-    Ok(ClosedFit { fitted: posterior(gp, data)?, log_evidence, evaluations })
+    Ok(ClosedFit { fitted: posterior_at_rows(gp, data)?, log_evidence, evaluations })
+}
+
+/// The exact posterior at the hyperparameters of a network with one layer. Cost: O(N³).
+///
+/// # Errors
+/// As [`fit`].
+pub fn posterior(gp: &DeepGp, data: Data<'_>) -> Result<Fitted> {
+    let gp = at_rows(gp, data.x())?;
+    check_data(&gp, data)?;
+    posterior_at_rows(gp, data)
 }
 
 /// The network with every row an inducing input.
@@ -141,12 +151,12 @@ fn noise_of_rows(data: Data<'_>, d: usize, noise_var: f64) -> Option<Vec<RowNois
     Some((0..data.x().rows()).map(row).collect())
 }
 
-/// The exact posterior at given hyperparameters, Z = X.
+/// The exact posterior of a network with Z = X.
 ///
 /// # Errors
 /// [`Error::NotPositiveDefinite`](crate::Error::NotPositiveDefinite) if K cannot be factored with the jitter of the
 /// default settings.
-fn posterior(gp: DeepGp, data: Data<'_>) -> Result<Fitted> {
+fn posterior_at_rows(gp: DeepGp, data: Data<'_>) -> Result<Fitted> {
     let (layer, noise) = parts(&gp)?;
     let inference = InferenceSettings::default();
     let n = data.x().rows();

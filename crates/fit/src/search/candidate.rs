@@ -15,8 +15,9 @@ pub(crate) const MOST_EVIDENCE_ROWS: usize = 10_000;
 const MOST_UNITS: usize = 8;
 /// Most inducing inputs of a linear model: as many as inputs make it exact.
 const MOST_LINEAR: usize = 50;
-/// Inducing inputs that models begin with, and the most.
+/// Inducing inputs that plain models and layers of deep ones begin with, and the most.
 pub(crate) const FEW_INDUCING: usize = 100;
+const FEW_OF_NETWORK: usize = 50;
 const MOST_INDUCING: usize = 1600;
 /// Share of its evaluations that a sparse GP with more inducing inputs than the first takes: it starts from one with
 /// half as many.
@@ -166,8 +167,10 @@ impl Candidate {
         matches!(self.design, Design::Constant | Design::Sparse { kernel: KernelChoice::Linear, .. })
     }
 
-    /// This one with twice the inducing inputs, if that makes sense for so many rows.
+    /// This one with twice the inducing inputs, if that makes sense for so many rows: where each step costs their cube,
+    /// for half as many rows.
     pub fn grown(&self, rows: usize) -> Option<Self> {
+        let rows = if self.is_closed() { rows } else { rows / 2 };
         Some(Self { design: self.design.grown(rows)?, ..*self })
     }
 
@@ -249,14 +252,9 @@ impl Design {
     pub fn deep(inputs: usize) -> Vec<Self> {
         let units = inputs.clamp(1, MOST_UNITS);
         vec![
-            Self::Network { hidden: vec![2], is_linear: false, inducing: FEW_INDUCING, alpha: 0.7 },
-            Self::Network { hidden: vec![units], is_linear: true, inducing: FEW_INDUCING, alpha: PLAIN_ALPHA },
-            Self::Network {
-                hidden: vec![units, units],
-                is_linear: true,
-                inducing: FEW_INDUCING / 2,
-                alpha: PLAIN_ALPHA,
-            },
+            Self::Network { hidden: vec![2], is_linear: false, inducing: FEW_OF_NETWORK, alpha: 0.7 },
+            Self::Network { hidden: vec![units], is_linear: true, inducing: FEW_OF_NETWORK, alpha: PLAIN_ALPHA },
+            Self::Network { hidden: vec![units, units], is_linear: true, inducing: FEW_OF_NETWORK, alpha: PLAIN_ALPHA },
         ]
     }
 
@@ -382,7 +380,7 @@ mod tests {
         let names = |rows, inputs| first(rows, inputs).map(|design| design.to_string()).collect::<Vec<_>>();
         assert_eq!(names(500, 3)[..2], ["exact GP", "exact GP, Matérn 3/2"]);
         assert!(names(5000, 3).iter().all(|name| !name.starts_with("exact GP")));
-        assert!(names(500, 3).contains(&"deep GP [3] linear, M 100, α 0.5".to_owned()));
+        assert!(names(500, 3).contains(&"deep GP [3] linear, M 50, α 0.5".to_owned()));
         assert!(names(5000, 40).contains(&"deep GP [8, 8] linear, M 50, α 0.5".to_owned()));
         assert_eq!(first(500, 3).filter(Design::is_plain).count(), 4);
         assert_eq!(names(500, 3)[2..4], ["linear model", "constant"]);
@@ -405,7 +403,7 @@ mod tests {
         assert!(wide.with_alpha(1.0).is_some());
         let form = Form { warp: Some(WarpKind::Log), indicators: true };
         let formed = Candidate { form, ..Candidate::from(wide) };
-        assert_eq!(formed.to_string(), "deep GP [3] linear, M 100, α 0.5, with indicators, log target");
+        assert_eq!(formed.to_string(), "deep GP [3] linear, M 50, α 0.5, with indicators, log target");
         assert_eq!(formed.with_alpha(1.0).map(|c| c.form), Some(form));
     }
 

@@ -18,7 +18,7 @@ pub struct Memory {
 }
 
 /// Raised whenever trials come to other results.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Inner {
@@ -59,12 +59,12 @@ fn is_gaussian(likelihood: &LikelihoodChoice) -> bool {
 impl Entry {
     fn is_of(&self, candidate: &Candidate, fold: &Fold) -> bool {
         // A file can say anything.
-        let fits = |result: &FoldResult| {
-            result.log_densities.len() == fold.constant.len() && result.fitted.is_some() == (fold.index == 0)
-        };
-        (&self.design, self.form, self.likelihood, self.fold)
-            == (&candidate.design, candidate.form, candidate.likelihood, fold.index)
-            && self.result.as_ref().is_none_or(fits)
+        let fits = |result: &FoldResult| result.log_densities.len() == fold.constant.len() && result.fitted.is_some();
+        self.is_for(candidate) && self.fold == fold.index && self.result.as_ref().is_none_or(fits)
+    }
+
+    fn is_for(&self, candidate: &Candidate) -> bool {
+        (&self.design, self.form, self.likelihood) == (&candidate.design, candidate.form, candidate.likelihood)
     }
 }
 
@@ -73,7 +73,8 @@ impl Entry {
 pub(crate) struct FoldResult {
     /// Log densities of the fold's validation rows.
     pub log_densities: Vec<f64>,
-    /// The model, as far as a later training starts from it; of the first fold only.
+    /// The model, without factors where they are known in closed form. Earlier versions kept that of the first fold
+    /// alone.
     pub fitted: Option<Fitted>,
 }
 

@@ -22,6 +22,8 @@
 //! ```
 
 mod candidate;
+mod comparison;
+mod cross_validation;
 mod folds;
 mod memory;
 mod settings;
@@ -30,6 +32,7 @@ mod stages;
 mod trial;
 
 pub use candidate::{Candidate, Design, Form, MOST_EXACT_ROWS};
+pub use cross_validation::CrossValidated;
 pub use memory::Memory;
 pub use settings::SearchSettings;
 pub use stages::{SearchResult, search, train_design};

@@ -1,9 +1,9 @@
 //! Settings of a search.
 
-use super::candidate::MOST_EXACT_ROWS;
-
-/// Steps of a network, for few rows and for many, and evaluations of a GP's evidence, at full effort.
-const STEPS: [f64; 2] = [2000.0, 5000.0];
+/// Steps of a network without rows, for each row, and at most; and evaluations of a GP's evidence, at full effort.
+const FEWEST_STEPS: f64 = 1000.0;
+const STEPS_OF_ROW: f64 = 0.5;
+const MOST_STEPS: f64 = 5000.0;
 const EVALUATIONS: f64 = 40.0;
 
 /// How candidates are trained.
@@ -41,7 +41,7 @@ impl SearchSettings {
     /// How models of so many rows are trained, on one thread each.
     pub(crate) fn training(&self, rows: usize) -> Training {
         let times = |count: f64, least: f64| (count * self.effort).ceil().max(least) as usize;
-        let steps = STEPS[usize::from(rows > MOST_EXACT_ROWS)];
+        let steps = (FEWEST_STEPS + STEPS_OF_ROW * rows as f64).min(MOST_STEPS);
         Training { steps: times(steps, 20.0), evaluations: times(EVALUATIONS, 10.0), seed: self.seed, threads: 1 }
     }
 

@@ -1,32 +1,18 @@
 //! The mixture of the finalists, and its weights.
-//!
-//! [`is_gain`] tells whether a difference between two models is more than chance.
 
 use super::candidate::{Design, Form};
+use super::comparison::is_gain;
 use super::trial::Trial;
 use deepgp_task::{finite_mean, mix_log_densities, stacking_weights};
 
 /// With fewer validation rows a mixture must be better than a constant by so many standard errors.
-const FEW_VALIDATION_ROWS: usize = 20;
+const FEW_VALIDATION_ROWS: usize = 30;
 const LEAST_ERRORS_OF_FEW: f64 = 3.0;
 /// Members with a smaller weight are left out of a mixture. Baselines cost nothing, and their wide error bars take care
 /// of a row in hundreds that is simply wrong, whatever their weight; but they widen those of all rows, and must be
 /// worth so many nats, of all rows together.
 const LEAST_WEIGHT: f64 = 0.01;
 const LEAST_WORTH_OF_BASELINE: f64 = 1.0;
-
-/// Whether log densities of the same rows are better by so many nats a row, and by so many standard errors.
-pub(crate) fn is_gain(before: &[f64], after: &[f64], nats: f64, errors: f64) -> bool {
-    if before.len() != after.len() {
-        // One of the models could not be trained.
-        return false;
-    }
-    let n = before.len() as f64;
-    let gains = || before.iter().zip(after).map(|(before, after)| after - before);
-    let mean = gains().sum::<f64>() / n;
-    let var = gains().map(|gain| (gain - mean).powi(2)).sum::<f64>() / n;
-    mean > nats && mean > errors * (var / n).sqrt()
-}
 
 /// The best of the finalists, without a baseline beside it and therefore by its own log densities.
 pub(crate) fn best_alone(finalists: Vec<Trial>) -> Vec<(f64, Trial)> {

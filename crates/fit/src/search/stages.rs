@@ -1,10 +1,12 @@
 //! The search: halving, transforming, growing, and training what is left on all rows.
 
 use super::candidate::{Candidate, Design, First, Form};
+use super::comparison::is_gain;
+use super::cross_validation::{CrossValidated, cross_validated};
 use super::folds::{Fold, folds};
 use super::memory::Memory;
 use super::settings::{SearchSettings, Training};
-use super::stack::{best_alone, cautious, is_gain, log_densities, mix};
+use super::stack::{best_alone, cautious, mix};
 use super::trial::{Trial, cross_validate, train, train_again};
 use crate::stop::Stop;
 use deepgp::Fitted;
@@ -30,6 +32,8 @@ const ALLOWED_IDLE_DOUBLINGS: usize = 1;
 /// Nats per row, and standard errors of them, that another form of the data must gain a plain GP to be tried further.
 const LEAST_FORM_GAIN: f64 = 0.01;
 const LEAST_FORM_ERRORS: f64 = 1.0;
+/// Standard errors by which a model that is dear must be behind the best on the first fold to see no other.
+const LEAST_ERRORS_BEHIND: f64 = 2.0;
 /// Observation models that may take the place of a task's own.
 const ALTERNATIVES: [(LikelihoodChoice, LikelihoodChoice); 8] = [
     (LikelihoodChoice::Gaussian, LikelihoodChoice::StudentT),
@@ -69,11 +73,16 @@ pub struct SearchResult {
     pub config: Config,
     /// Everything that was tried, in order.
     pub tried: Vec<Tried>,
-    /// How the mixture did, before the last training, on the validation rows of its members.
-    pub expected: Option<ExpectedDensity>,
+    /// What rows that were not learnt from say of it.
+    pub validated: Option<CrossValidated>,
 }
 
 impl SearchResult {
+    /// What log density new rows can be expected to have.
+    pub fn expected(&self) -> Option<ExpectedDensity> {
+        self.validated.as_ref().and_then(|validated| validated.expected)
+    }
+
     /// The model in the data's own units.
     ///
     /// # Errors
@@ -179,13 +188,10 @@ struct Search<'a> {
     tried: Vec<Tried>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
     fn answer(mut self) -> Result<SearchResult> {
         let finalists = self.finalists();
-        let (mut trained, expected) = self.trained(finalists);
-        let in_units = |mean| self.trials.in_units(mean);
-        let expected =
-            expected.map(|found| ExpectedDensity { mean_log_density: in_units(found.mean_log_density), ..found });
+        let (mut trained, validated) = self.trained(finalists);
         if trained.is_empty() {
             trained.push(self.constant()?);
         }
@@ -199,18 +205,18 @@ impl Search<'_> {
             }
         }
         let members = trained.into_iter().map(|(member, _)| member).collect();
-        Ok(SearchResult { members, config, tried, expected })
+        Ok(SearchResult { members, config, tried, validated })
     }
 
-    /// The mixture of finalists, trained on all rows, and how it did before. What worked on a part of the rows may fail
-    /// on all of them: then it is done without.
-    fn trained(&self, mut finalists: Vec<Trial>) -> (Vec<(Member, Trial)>, Option<ExpectedDensity>) {
-        let Trials { data, settings, stop, .. } = self.trials;
+    /// The mixture of finalists, trained on all rows, and what cross-validation tells of it. What worked on a part of
+    /// the rows may fail on all of them: then it is done without.
+    fn trained(&self, mut finalists: Vec<Trial>) -> (Vec<(Member, Trial)>, Option<CrossValidated>) {
+        let Trials { data, settings, memory, stop } = self.trials;
         // Whoever stops the search waits for one more training.
         let most = if stop.now().is_some() { 1 } else { settings.ensemble };
         let choose = |finalists: Vec<Trial>| match settings.ensemble {
-            0 | 1 => best_alone(finalists),
-            _ => mix(finalists, most),
+            0 | 1 => cautious(best_alone(finalists.clone()), finalists),
+            _ => cautious(mix(finalists.clone(), most), finalists),
         };
         let training = self.trials.training();
         let train = |(weight, trial): &(f64, Trial), threads: usize| {
@@ -218,7 +224,7 @@ impl Search<'_> {
             train_again(&trial.candidate, trial.fitted.as_ref()?, *weight, data, training).ok()
         };
         loop {
-            let mixture = cautious(choose(finalists.clone()), finalists.clone());
+            let mixture = choose(finalists.clone());
             let (at_a_time, threads) = settings.shares(mixture.len());
             let members: Vec<Option<Member>> = pool::map(at_a_time, &mixture, |chosen| train(chosen, threads), |_| ());
             let failed = |trial: &Trial| {
@@ -228,9 +234,10 @@ impl Search<'_> {
             let before = finalists.len();
             finalists.retain(|trial| !failed(trial));
             if finalists.len() == before {
-                let expected = ExpectedDensity::of(&log_densities(&mixture));
+                // Without scores there is still an answer.
+                let validated = cross_validated(data, self.folds, memory, &finalists, choose, settings.seed);
                 let trials = mixture.into_iter().map(|(_, trial)| trial);
-                return (members.into_iter().flatten().zip(trials).collect(), expected);
+                return (members.into_iter().flatten().zip(trials).collect(), validated.unwrap_or(None));
             }
         }
     }
@@ -251,8 +258,10 @@ impl Search<'_> {
     /// Models that were validated on all folds: plain GPs, with the data in several forms, and the better networks.
     fn finalists(&mut self) -> Vec<Trial> {
         let (rows, inputs) = (self.trials.data.x().rows(), self.trials.data.x().cols());
-        let folds = self.folds;
-        let Some((first, _)) = folds.split_at_checked(1) else { return Vec::new() };
+        if self.folds.is_empty() {
+            return Vec::new();
+        }
+        let (first, n_first) = self.first_fold();
         let (task, has_exposure) = (self.trials.data.task(), !self.trials.data.info().exposure.is_empty());
         let First { plain, deep: networks } = First::of(task, rows, inputs, has_exposure);
         let mut finalists = self.try_on(self.folds, &plain, |trial| trial);
@@ -282,7 +291,6 @@ impl Search<'_> {
         let mut of_first = self.try_on(first, &in_form(Form { warp, indicators }, &warped_networks), |trial| trial);
         // And with targets as they are, too, where that may still be the best: the best of them where plain GPs gain
         // much.
-        let n_first = first.iter().map(|fold| fold.constant.len()).sum();
         let on_first = |trials: &[Trial]| best(trials, |trial| trial.score_on(n_first));
         if warp.is_some() && on_first(&of_first) > on_first(&finalists) - REACH_NATS {
             let is_additive = self.trials.data.task().default_likelihood().is_additive();
@@ -292,13 +300,16 @@ impl Search<'_> {
             };
             of_first.extend(self.try_on(first, &in_form(Form { warp: None, indicators }, &again), |trial| trial));
         }
-        of_first.sort_by(|a, b| b.score().total_cmp(&a.score()));
-        let least = on_first(&finalists) - REACH_NATS;
-        let survivors = of_first.iter().filter(|trial| trial.score() >= least).take(SURVIVORS);
-        finalists.extend(self.on_all_folds(survivors.cloned().collect()));
-        self.grow(&mut finalists);
+        finalists.extend(self.best_on_all_folds(of_first, &finalists));
+        self.grow(&mut finalists, first, n_first);
         self.vary(&mut finalists, first, n_first);
         finalists
+    }
+
+    /// The first fold, as a part of all, and its rows.
+    fn first_fold(&self) -> (&'a [Fold], usize) {
+        let first = &self.folds[..self.folds.len().min(1)];
+        (first, first.iter().map(|fold| fold.constant.len()).sum())
     }
 
     /// The best plain GP with the task's own observation model, with others that suit its targets in that place; and the
@@ -318,7 +329,9 @@ impl Search<'_> {
             .map(|likelihood| best.candidate.with_likelihood(likelihood, rows))
             .filter(|candidate| self.suits(candidate))
             .collect();
-        let tried = self.try_on(self.folds, &candidates, |trial| trial);
+        let (first, _) = self.first_fold();
+        let of_first = self.try_on(first, &candidates, |trial| trial);
+        let tried = self.best_on_all_folds(of_first, plain);
         let nats = if own.is_additive() { LEAST_FORM_GAIN } else { 0.0 };
         let better = leader(&tried)
             .filter(|other| is_gain(&best.robust_log_densities, &other.robust_log_densities, nats, LEAST_FORM_ERRORS));
@@ -377,7 +390,7 @@ impl Search<'_> {
 
     /// More inducing inputs for the best plain GP, if it is among the better models, and for the best network, as long
     /// as they pay; a plain GP may have [`ALLOWED_IDLE_DOUBLINGS`].
-    fn grow(&mut self, finalists: &mut Vec<Trial>) {
+    fn grow(&mut self, finalists: &mut Vec<Trial>, first: &[Fold], n_first: usize) {
         let mut ranked = finalists.clone();
         ranked.sort_by(|a, b| b.score().total_cmp(&a.score()));
         let rows = self.trials.data.x().rows();
@@ -388,7 +401,17 @@ impl Search<'_> {
             let allowed = if last.candidate.is_closed() { ALLOWED_IDLE_DOUBLINGS } else { 0 };
             let mut growth = Growth { best: last.score(), idle_doublings: 0, allowed };
             while let Some(grown) = last.candidate.grown(rows).filter(|grown| self.work(grown) <= self.most_work()) {
-                let Some(next) = self.try_on(self.folds, &[grown], |trial| trial).pop() else { return };
+                // What takes steps must be better on the first fold to see the others.
+                let is_dear = !grown.is_closed() && self.folds.len() > 1;
+                let folds = if is_dear { first } else { self.folds };
+                let Some(mut next) = self.try_on(folds, &[grown], |trial| trial).pop() else { return };
+                if is_dear {
+                    if next.score_on(n_first) < last.score_on(n_first) + LEAST_GAIN {
+                        break;
+                    }
+                    let Some(on_all) = self.on_all_folds(vec![next]).pop() else { return };
+                    next = on_all;
+                }
                 finalists.push(next.clone());
                 if !growth.goes_on(next.score()) {
                     break;
@@ -413,6 +436,22 @@ impl Search<'_> {
         let mut better = self.try_on(first, &others, |trial| trial);
         better.retain(|trial| trial.score() > before);
         finalists.extend(self.on_all_folds(better));
+    }
+
+    /// The best of what was tried on the first fold, without those that are clearly behind the best there, on all folds.
+    fn best_on_all_folds(&mut self, mut of_first: Vec<Trial>, finalists: &[Trial]) -> Vec<Trial> {
+        if self.folds.len() == 1 {
+            return of_first;
+        }
+        let (_, n_first) = self.first_fold();
+        of_first.sort_by(|a, b| b.score().total_cmp(&a.score()));
+        let all = of_first.iter().chain(finalists);
+        let Some(best) = all.max_by(|a, b| a.score_on(n_first).total_cmp(&b.score_on(n_first))).cloned() else {
+            return of_first;
+        };
+        of_first.retain(|trial| !trial.is_behind(&best, n_first, LEAST_ERRORS_BEHIND));
+        of_first.truncate(SURVIVORS);
+        self.on_all_folds(of_first)
     }
 
     /// What was validated on the first fold, validated on the others as well; what is not finished when it is time to

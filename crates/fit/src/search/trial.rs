@@ -3,6 +3,7 @@
 //! What a search chooses is trained again here, on all rows.
 
 use super::candidate::{Candidate, Design, MOST_EVIDENCE_ROWS, MOST_EXACT_ROWS, PLAIN_ALPHA, doubling_evaluations};
+use super::comparison::is_gain;
 use super::folds::Fold;
 use super::memory::{FoldResult, Memory};
 use super::settings::Training;
@@ -37,7 +38,7 @@ const SECOND_START_SHARE: f64 = 0.4;
 /// Share of steps and evaluations with which a model that was trained on a part of the rows is trained on all of them.
 const RETRAIN_SHARE: f64 = 0.4;
 /// Multiplies the steps of the last training from new starts, which may be longer than one that only compares.
-const FINAL_FACTOR: f64 = 2.5;
+const FINAL_FACTOR: f64 = 1.5;
 
 /// Weights of a model and of the constant in comparisons: one outlier among many rows would otherwise decide between
 /// sharp models.
@@ -62,11 +63,29 @@ impl Trial {
         self.tried.mean_log_density.and_then(|_| finite_mean(&self.robust_log_densities)).unwrap_or(f64::NEG_INFINITY)
     }
 
+    /// Whether it is behind another by so many standard errors on the first `rows` validation rows; or failed.
+    pub fn is_behind(&self, other: &Self, rows: usize, errors: f64) -> bool {
+        match (self.robust_log_densities.get(..rows), other.robust_log_densities.get(..rows)) {
+            (Some(own), Some(others)) if self.score_on(rows).is_finite() => is_gain(own, others, 0.0, errors),
+            _ => true,
+        }
+    }
+
     /// The score on the first `rows` validation rows.
     pub fn score_on(&self, rows: usize) -> f64 {
         let robust_log_densities =
             self.robust_log_densities.get(..rows).filter(|_| self.tried.mean_log_density.is_some());
         robust_log_densities.and_then(finite_mean).unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// This trial as if no other rows had validated it than these, by their numbers.
+    pub fn on(&self, rows: &[usize]) -> Self {
+        let of = |all: &[f64]| rows.iter().filter_map(|row| all.get(*row).copied()).collect::<Vec<f64>>();
+        let (log_densities, robust_log_densities) = (of(&self.log_densities), of(&self.robust_log_densities));
+        let is_sound = self.tried.mean_log_density.is_some();
+        let mean_log_density = finite_mean(&log_densities).filter(|_| is_sound);
+        let tried = Tried { mean_log_density, ..self.tried.clone() };
+        Self { candidate: self.candidate.clone(), tried, log_densities, robust_log_densities, fitted: None }
     }
 
     /// This trial joined with the validation rows of another trial of the same candidate.
@@ -372,6 +391,18 @@ pub(crate) fn cross_validate(
     Some(Trial { candidate: candidate.clone(), tried, log_densities, robust_log_densities, fitted: first })
 }
 
+/// The member that a candidate was on a fold, from what was kept of it.
+pub(crate) fn member_of_fold(candidate: &Candidate, fold: &Fold, weight: f64, kept: Fitted) -> Result<Member> {
+    let data = for_candidate(candidate, &fold.train)?;
+    let fitted = match (&candidate.design, candidate.is_closed()) {
+        (Design::Constant, _) => constant(&data)?,
+        (Design::Exact { .. }, true) => exact::posterior(&kept.network, data.rows())?,
+        (Design::Sparse { .. }, true) => sparse::posterior(kept.network, data.rows(), PLAIN_ALPHA, 1)?,
+        _ => kept,
+    };
+    Ok(data.member(weight, fitted))
+}
+
 /// What a candidate shows on a fold.
 fn on_fold(
     candidate: &Candidate,
@@ -383,14 +414,11 @@ fn on_fold(
     let data = for_candidate(candidate, &fold.train)?;
     let Some(fitted) = train(candidate, &data, training, half, stop)? else { return Ok(None) };
     let (x, y) = &fold.validation;
-    let model = fitted.network.clone();
-    // From an exact GP later trainings take its hyperparameters alone; its factor has the square of the rows.
-    let kept = match candidate.design {
-        Design::Exact { .. } => Fitted { network: model, factors: Vec::new(), inference: fitted.inference },
-        Design::Constant | Design::Sparse { .. } | Design::Network { .. } => fitted.clone(),
-    };
+    // What closed forms give again is not kept.
+    let factors = if candidate.is_closed() { Vec::new() } else { fitted.factors.clone() };
+    let kept = Fitted { network: fitted.network.clone(), factors, inference: fitted.inference };
     let log_densities = data.model(fitted)?.log_density((x, &fold.info), y)?;
-    Ok(Some(FoldResult { log_densities, fitted: (fold.index == 0).then_some(kept) }))
+    Ok(Some(FoldResult { log_densities, fitted: Some(kept) }))
 }
 
 #[cfg(test)]
