@@ -85,7 +85,7 @@ impl Tallies {
         let predictive = loaded.model.tally((&batch.inputs, &info), y, &mut all.model)?;
         let of_target = |p: usize| {
             let mut tally = ScoreTally::new();
-            tally.add_target(&predictive, p, y)?;
+            tally.add_target(&predictive, p, y, &info.weight)?;
             Ok(tally)
         };
         all.targets = match batch.targets.cols() {
@@ -94,7 +94,7 @@ impl Tallies {
         };
         for (name, predictive) in loaded.saved.baselines((&batch.inputs, &info))? {
             let mut tally = ScoreTally::new();
-            tally.add(&predictive, y)?;
+            tally.add_weighted(&predictive, y, &info.weight)?;
             all.baselines.push((name, tally));
         }
         Ok(all)

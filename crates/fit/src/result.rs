@@ -117,7 +117,7 @@ impl FitResult {
             saved.record.held_out = Some(saved.model()?.score((x, info), y)?).filter(Scores::is_finite);
             for (name, predictive) in saved.baselines((x, info))? {
                 let mut tally = ScoreTally::new();
-                tally.add(&predictive, y)?;
+                tally.add_weighted(&predictive, y, &info.weight)?;
                 baselines.push((name, tally.scores()?));
             }
         }

@@ -153,7 +153,7 @@ fn score_table(
 /// Scores of the model that knows no inputs.
 fn constant_scores(probe: &Probe<'_>, y: &Mat, info: Option<&RowInfo>) -> Result<Scores> {
     let mut tally = ScoreTally::new();
-    tally.add(&probe.model.constant(y.rows(), info), y)?;
+    tally.add_weighted(&probe.model.constant(y.rows(), info), y, info.map_or(&[], |info| &info.weight))?;
     tally.scores()
 }
 
