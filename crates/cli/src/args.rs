@@ -1,6 +1,6 @@
 //! The arguments of the command line.
 
-use crate::bench::options::{Auto, Check, Frontier, SplitList, Table};
+use crate::bench::options::{Auto, Check, Frontier, Laws, SplitList, Table};
 use crate::bench::report_options::ReportOptions;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -397,6 +397,8 @@ pub enum Bench {
     Frontier(Box<Frontier>),
     /// Run the automatic mode on splits of data sets, beside exact GPs
     Auto(Auto),
+    /// Run likelihoods beside plain ones: outliers, noise that varies, a detection limit
+    Laws(Laws),
     /// Repeat some recorded runs and compare every bit
     Check(Check),
     /// Turn records of experiments into tables and figures

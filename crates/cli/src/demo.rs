@@ -152,7 +152,7 @@ fn compare(args: &Demo, set: &Set, hidden: Vec<usize>, folder: &Path) -> Result<
     };
     let plan = Plan::new(&settings).map_err(usage_of)?;
     let source = Source::new(plan.data());
-    let mut printer = EventPrinter::new(args.quiet);
+    let mut printer = EventPrinter::new(args.quiet, deepgp_task::Task::Regression);
     // What the table is like is known.
     let fit = Fit::new(plan, &source, &mut |event| {
         if let Event::RowsRead { .. } = event {

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Bench(Bench::Table(args)) => bench::table(&args),
         Command::Bench(Bench::Frontier(args)) => bench::frontier(&args),
         Command::Bench(Bench::Auto(args)) => bench::auto(&args),
+        Command::Bench(Bench::Laws(args)) => bench::laws(&args),
         Command::Bench(Bench::Check(args)) => bench::check(&args).map(|()| exit_codes::SUCCESS),
         Command::Bench(Bench::Report(args)) => bench::report(&args).map(|()| exit_codes::SUCCESS),
     };

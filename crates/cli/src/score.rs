@@ -4,7 +4,7 @@ use crate::args::Score;
 use crate::exit_codes::usage_of;
 use crate::out::{note, path_text, print, print_json};
 use crate::rows::{Loaded, Table};
-use crate::wording::{confusion_table, kind, number, plural, score_table, surprise};
+use crate::wording::{column_name, confusion_table, number, plural, score_table, surprise};
 use anyhow::Result;
 use deepgp_data::{Batch, Targets};
 use deepgp_fit::{row_info, targets, threads};
@@ -41,7 +41,7 @@ pub fn run(args: &Score) -> Result<()> {
         value["data"] = json!(path_text(&args.data));
         return print_json(&value);
     }
-    let mut columns = vec![(kind(&loaded.saved), &scores)];
+    let mut columns = vec![(column_name(&loaded.saved), &scores)];
     columns.extend(baselines.iter().rev().map(|(name, scores)| (*name, scores)));
     let name = |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let task = loaded.saved.preprocessing.task;
@@ -56,7 +56,7 @@ pub fn run(args: &Score) -> Result<()> {
             print(&format!("  {:<44} {:>10}\n", format!("RMSE of {name}"), number(rmse)))
         })?;
     }
-    if let Some(text) = surprise(&loaded.saved.record, &scores) {
+    if let Some(text) = surprise(task, &loaded.saved.record, &scores) {
         note(args.quiet, &text);
     }
     Ok(())
@@ -85,7 +85,7 @@ impl Tallies {
         let predictive = loaded.model.tally((&batch.inputs, &info), y, &mut all.model)?;
         let of_target = |p: usize| {
             let mut tally = ScoreTally::new();
-            tally.add_target(&predictive, p, y)?;
+            tally.add_target(&predictive, p, y, &info.weight)?;
             Ok(tally)
         };
         all.targets = match batch.targets.cols() {
@@ -94,7 +94,7 @@ impl Tallies {
         };
         for (name, predictive) in loaded.saved.baselines((&batch.inputs, &info))? {
             let mut tally = ScoreTally::new();
-            tally.add(&predictive, y)?;
+            tally.add_weighted(&predictive, y, &info.weight)?;
             all.baselines.push((name, tally));
         }
         Ok(all)

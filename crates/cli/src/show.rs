@@ -84,7 +84,7 @@ fn text(saved: &SavedModel) -> String {
         out += &format!("scaled   standard deviations times {}, by held-out rows\n", number(factor));
     }
     if !record.tried.is_empty() {
-        out += &format!("\n{}", summary(record, saved.members.len()));
+        out += &format!("\n{}", summary(saved.preprocessing.task, record, saved.members.len()));
     }
     out += "\nnetwork (inputs and targets have standard deviation 1 here)\n";
     for (l, layer) in model.layers().iter().enumerate() {
@@ -268,7 +268,8 @@ fn training(task: Task, record: &Record) -> String {
     }
     if let Some(check) = &record.moment_check {
         out += &format!(
-            "  mean log density of {} not learnt from by moments {}, by samples {}\n",
+            "  mean {} of {} not learnt from by moments {}, by samples {}\n",
+            task.log_score_name(),
             plural(check.rows, "row"),
             number(check.moments),
             number(check.samples)

@@ -58,6 +58,9 @@ pub fn percent(share: f64) -> String {
 
 /// "deep GP 8 → 2 → 1" or, with indicators, "deep GP 8 + 25 → 2 → 1"; of a mixture the heaviest network.
 pub fn network(saved: &SavedModel) -> String {
+    if is_constant(saved) {
+        return CONSTANT.to_owned();
+    }
     let mut text = format!("{} {}", network_kind(saved), saved.preprocessing.inputs.columns());
     if let Some(indicators) = &saved.heaviest().indicators {
         text += &format!(" + {}", indicators.count());
@@ -76,13 +79,36 @@ pub fn mixed_network(saved: &SavedModel) -> String {
     }
 }
 
-/// "mixture", "linear GP", "exact GP", "sparse GP" or "deep GP".
+/// "mixture", "constant", "linear GP", "exact GP", "sparse GP" or "deep GP".
 pub fn kind(saved: &SavedModel) -> &'static str {
     if saved.members.len() == 1 { network_kind(saved) } else { "mixture" }
 }
 
+/// What a model is called beside those it is compared with, one of which is constant.
+pub fn column_name(saved: &SavedModel) -> &'static str {
+    match kind(saved) {
+        CONSTANT => "model",
+        other => other,
+    }
+}
+
+/// The model that knows no inputs.
+const CONSTANT: &str = "constant";
+/// Slopes below this, in units of the deviations, are those of a constant.
+const NEXT_TO_NO_SLOPE: f64 = 1e-4;
+
+/// Whether the heaviest network is linear with slopes that are next to nothing.
+fn is_constant(saved: &SavedModel) -> bool {
+    let is_flat = |kernel: &Kernel| match kernel {
+        Kernel::Linear(linear) => linear.variance.iter().all(|var| var.sqrt() <= NEXT_TO_NO_SLOPE),
+        _ => false,
+    };
+    matches!(saved.network().layers(), [layer] if is_flat(&layer.kernel))
+}
+
 fn network_kind(saved: &SavedModel) -> &'static str {
     match saved.network().layers() {
+        _ if is_constant(saved) => CONSTANT,
         // A linear model, whatever its inducing inputs are.
         [layer] if matches!(layer.kernel, Kernel::Linear(_)) => "linear GP",
         // An exact GP has an inducing input on every row.
@@ -93,16 +119,17 @@ fn network_kind(saved: &SavedModel) -> &'static str {
 }
 
 /// What to say of rows that are less likely than those that a search validated its model on; nothing of others.
-pub fn surprise(record: &Record, scores: &Scores) -> Option<String> {
+pub fn surprise(task: Task, record: &Record, scores: &Scores) -> Option<String> {
     let (rows, mean_log_density) = (scores.rows, scores.mean_log_density);
     let expected = record.expected.filter(|expected| expected.is_surprised(rows, mean_log_density))?;
-    Some(expectation_sentence(expected, rows, mean_log_density))
+    Some(expectation_sentence(task, expected, rows, mean_log_density))
 }
 
-/// A sentence that compares the log density of rows with what was expected of them.
-pub fn expectation_sentence(expected: ExpectedDensity, rows: usize, mean_log_density: f64) -> String {
+/// A sentence that compares the log density, or probability, of rows with what was expected of them.
+pub fn expectation_sentence(task: Task, expected: ExpectedDensity, rows: usize, mean_log_density: f64) -> String {
     format!(
-        "these rows have a mean log density of {}, where {} ± {} was to be expected: they may differ from the training rows",
+        "these rows have a mean {} of {}, where {} ± {} was to be expected: they may differ from the training rows",
+        task.log_score_name(),
         number(mean_log_density),
         number(expected.mean_log_density),
         number(expected.error(rows))

@@ -107,6 +107,28 @@ fn the_automatic_mode_is_recorded_resumed_and_repeated() {
 }
 
 #[test]
+fn likelihoods_are_compared_recorded_resumed_and_repeated() {
+    let f = folder("bench-laws");
+    let small = "--tasks ./wave.csv --splits 0-1 --iters 10 --quiet";
+    let done = f.run(&format!("bench laws --out r.jsonl {small} --threads 2")).ok();
+    let whole = records(&f, "r.jsonl");
+    // Two splits, two networks; two, three and two models of generated data, seven of the table.
+    assert_eq!(whole.len(), 2 * 2 * 14, "{:?}", whole.keys());
+    for task in ["friedman, outliers", "friedman, limit", "impact, noise", "./wave.csv, limit"] {
+        assert!(done.out.contains(&format!("| {task} | GP | ")), "{done:#?}");
+    }
+    assert!(done.out.contains("| Student-t noise − Gaussian noise | 2 | "), "{done:#?}");
+    let lines: Vec<String> = f.read("r.jsonl").lines().map(str::to_owned).collect();
+    f.write("torn.jsonl", format!("{}\n{}", lines[0], &lines[1][..40]));
+    f.run(&format!("bench laws --out torn.jsonl {small} --threads 1")).ok();
+    assert_eq!(records(&f, "torn.jsonl"), whole);
+    let check = f.run("bench check r.jsonl --runs 8").ok();
+    assert_eq!(check.out.matches("the same to the last bit").count(), 8, "{check:#?}");
+    let other = f.run(&format!("bench laws --out r.jsonl {}", small.replace("--iters 10", "--iters 11")));
+    assert!(other.code == 1 && other.complaint().contains("other settings"), "{other:#?}");
+}
+
+#[test]
 fn the_best_on_held_out_rows_is_chosen() {
     let f = folder("bench-choose");
     f.run(&format!("bench table --out r.jsonl --study best --choose {SMALL}")).ok();

@@ -121,8 +121,12 @@ fn machines_get_one_object() {
     let plan = f.run("fit homes.csv --dry-run --json").ok().json();
     assert_eq!(
         (&plan["steps"], &plan["held_out_rows"], &plan["targets"][0]),
-        (&4000.into(), &60.into(), &"price".into())
+        (&Value::Null, &60.into(), &"price".into())
     );
+    assert_eq!((&plan["search"], &plan["task"]), (&true.into(), &"regression".into()));
+    assert!(plan["taken_for"].as_str().is_some_and(|text| text.contains("predicted as a number")), "{plan:#}");
+    let plan = f.run("fit homes.csv --dry-run").ok().out;
+    assert!(plan.contains("# a search chooses networks and their steps\n") && !plan.contains(" steps of "), "{plan}");
 }
 
 #[test]
@@ -264,7 +268,9 @@ fn config_files_and_plans() {
     // A plan is a config file that gives the same model.
     let plan = f.run("fit homes.csv --iters 20 --inducing 4 --seed 5 --out b.deepgp --dry-run").ok();
     assert!(
-        plan.out.starts_with("# 100 rows, 10 of them held out; 5 features from 3 columns\n# 20 steps of 100 rows\n"),
+        plan.out
+            .starts_with("# 100 rows, 10 of them held out; 5 features from 3 columns\n# the target \"price\" holds ")
+            && plan.out.contains(": predicted as a number\n# 20 steps of 100 rows\n"),
         "{plan:#?}"
     );
     assert!(!f.path("b.deepgp").exists());
@@ -509,7 +515,7 @@ fn a_search_chooses_the_model() {
         "chosen among",
         " %  ",
         "160 rows, each predicted without it (4 folds)",
-        "standard error of the first line",
+        "standard error of the mean log density",
         "saved as model.deepgp",
     ] {
         assert!(fit.out.contains(piece), "{piece}: {fit:#?}");

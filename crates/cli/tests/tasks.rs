@@ -200,6 +200,11 @@ impl Session {
     /// What is said of numbers with an order: intervals are in order and hold what they should, and errors are those of
     /// the means.
     fn check_numbers(&self, is_whole: bool) {
+        self.check_weighted_numbers(is_whole, |_| 1.0);
+    }
+
+    /// The same where each row counts as so many.
+    fn check_weighted_numbers(&self, is_whole: bool, weight: impl Fn(usize) -> f64) {
         let [mean_, std, lower, upper] =
             ["mean", "std", "lower", "upper"].map(|what| self.predictions.numbers(&format!("y_{what}")));
         let y = self.table.numbers("y");
@@ -213,10 +218,13 @@ impl Session {
             );
         }
         let inside = |row: usize| f64::from(u8::from(lower[row] <= y[row] && y[row] <= upper[row]));
-        close(&self.score["coverage_95"], mean((0..y.len()).map(inside)));
-        let errors = || mean_.iter().zip(&y).map(|(mean, y)| mean - y);
-        close(&self.score["rmse"], mean(errors().map(|e| e * e)).sqrt());
-        close(&self.score["mae"], mean(errors().map(f64::abs)));
+        let total: f64 = (0..y.len()).map(&weight).sum();
+        let mean =
+            |of_row: &dyn Fn(usize) -> f64| (0..y.len()).map(|row| weight(row) * of_row(row)).sum::<f64>() / total;
+        let error = |row: usize| mean_[row] - y[row];
+        close(&self.score["coverage_95"], mean(&inside));
+        close(&self.score["rmse"], mean(&|row| error(row).powi(2)).sqrt());
+        close(&self.score["mae"], mean(&|row| error(row).abs()));
     }
 }
 
@@ -455,7 +463,7 @@ fn a_row_of_weight_two_is_two_rows() {
     // Exact for a search of GPs in closed form; a network of steps draws other minibatches.
     let s = session("weighted", &weighted, "--weight w --effort 0.02 --valid 0 --quiet");
     s.gains(0.5);
-    s.check_numbers(false);
+    s.check_weighted_numbers(false, |row| weight(row) as f64);
     let f = &s.folder;
     f.write("repeated.csv", repeated);
     f.run("fit repeated.csv --target y --effort 0.02 --valid 0 --out other.deepgp --quiet").ok();
@@ -547,5 +555,64 @@ fn a_search_for_every_task() {
         f.write("plan.toml", &plan.out);
         f.run("fit --config plan.toml --quiet --threads 1").ok();
         assert_eq!(f.run("predict b.deepgp t.csv").ok().out, f.run("predict model.deepgp t.csv").ok().out, "{name}");
+    }
+}
+
+#[test]
+fn a_weight_is_as_many_rows_in_baselines_and_scores() {
+    let f = Folder::new("weights");
+    let wave = |i: usize, a: f64| (a * i as f64).sin();
+    let (low, high) = (|i: usize| 2.0 * wave(i, 0.7) - wave(i, 0.9) + wave(i, 2.3), |i: usize| 1 + i * i % 3);
+    let of_kind = |kind: &str, i: usize| match kind {
+        "number" => format!("{:.6}", low(i)),
+        "label" => if low(i) > 0.4 { "yes" } else { "no" }.to_owned(),
+        _ => format!("{}", (low(i) + 4.0).max(0.0).exp().floor()),
+    };
+    for kind in ["number", "label", "count"] {
+        let (mut weighted, mut repeated) = ("a,b,w,y\n".to_owned(), "a,b,y\n".to_owned());
+        for i in 0..90 {
+            let (a, b, y) = (wave(i, 0.7), wave(i, 0.9), of_kind(kind, i));
+            weighted += &format!("{a},{b},{},{y}\n", high(i));
+            (0..high(i)).for_each(|_| repeated += &format!("{a},{b},{y}\n"));
+        }
+        f.write("weighted.csv", &weighted).write("repeated.csv", &repeated);
+        let quick = "--target y --hidden 0 --inducing 4 --iters 5 --likelihood";
+        let likelihood = match kind {
+            "number" => "gaussian",
+            "label" => "probit",
+            _ => "poisson",
+        };
+        let fit = |table: &str, options: &str| {
+            let command = format!("fit {table} --valid repeated.csv {quick} {likelihood} {options} --json");
+            f.run(&command).ok().json()["baselines"].clone()
+        };
+        let (one, other) = (fit("repeated.csv", "-o other.deepgp"), fit("weighted.csv", "--weight w -o one.deepgp"));
+        let near = |a: &Value, b: &Value, tolerance: f64, what: &str| {
+            let (a, b) = (a.as_f64().expect("a number"), b.as_f64().expect("a number"));
+            assert!((a - b).abs() <= tolerance * b.abs().max(1.0), "{kind}, {what}: {a} is not {b}");
+        };
+        let score = |name: &str| ["mean_log_density"].map(|measure| (name.to_owned(), measure));
+        for (name, measure) in score("constant").into_iter().chain(score("linear")) {
+            // The folds that choose a penalty of labels and counts are others.
+            let tolerance = if kind == "number" || name == "constant" { 1e-5 } else { 0.05 };
+            near(&one[&name][measure], &other[&name][measure], tolerance, &name);
+        }
+        let scores = |table: &str| f.run(&format!("score one.deepgp {table} --json")).ok().json();
+        let (of_weights, of_rows) = (scores("weighted.csv"), scores("repeated.csv"));
+        assert_eq!((&of_weights["rows"], of_rows["rows"].as_u64() > Some(90)), (&90.into(), true));
+        let mut compared = 0;
+        for (measure, value) in of_rows.as_object().expect("scores") {
+            if value.is_f64() {
+                near(&of_weights[measure], value, 1e-9, measure);
+                compared += 1;
+            }
+        }
+        near(
+            &of_weights["baselines"]["linear"]["mean_log_density"],
+            &of_rows["baselines"]["linear"]["mean_log_density"],
+            1e-9,
+            "linear",
+        );
+        assert!(compared >= 4, "{kind}: {compared}");
     }
 }

@@ -50,6 +50,41 @@ pub fn ripple(n_data: usize, dim: usize, noise_std: f64, seed: u64) -> (Mat, Mat
     })
 }
 
+/// `n_data` points of a function of ten inputs of which five matter: one output.
+///
+/// ```text
+/// f(x) = 10 sin(π x₁ x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅          x ∈ [0, 1]¹⁰
+/// ```
+/// Its deviation is about 4.9. Reference: Friedman (1991), Annals of Statistics 19(1).
+pub fn friedman(n_data: usize, noise_std: f64, seed: u64) -> (Mat, Mat) {
+    generate(n_data, &[(0.0, 1.0); 10], noise_std, seed, |x| {
+        10.0 * (PI * x[0] * x[1]).sin() + 20.0 * (x[2] - 0.5).powi(2) + 10.0 * x[3] + 5.0 * x[4]
+    })
+}
+
+/// Deviation of the noise of [`impact`] at a time, in units of its largest one.
+///
+/// ```text
+/// s(x) = 0.04 + 0.96/(1 + exp(12 − x))
+/// ```
+pub fn impact_noise(x: f64) -> f64 {
+    0.04 + 0.96 / (1.0 + (12.0 - x).exp())
+}
+
+/// `n_data` points of an acceleration after an impact, whose noise is small before it and large after it: one input,
+/// one output, made to resemble the motorcycle data of Silverman (1985).
+///
+/// ```text
+/// f(x) = −120 exp(−(x − 20)²/50) + 50 exp(−(x − 32)²/50)          x ∈ [0, 60]
+/// y = f(x) + noise_std s(x) ε,  ε ~ N(0, 1)
+/// ```
+/// with s of [`impact_noise`].
+pub fn impact(n_data: usize, noise_std: f64, seed: u64) -> (Mat, Mat) {
+    let bump = |x: f64, at: f64| (-(x - at).powi(2) / 50.0).exp();
+    let noise = |x: &[f64]| noise_std * impact_noise(x[0]);
+    generate_with(n_data, &[(0.0, 60.0)], noise, seed, |x| -120.0 * bump(x[0], 20.0) + 50.0 * bump(x[0], 32.0))
+}
+
 /// Ranges of the inputs of [`borehole_flow`]: r_w, r, T_u, H_u, T_l, H_l, L, K_w.
 pub const BOREHOLE_RANGES: [(f64, f64); 8] = [
     (0.05, 0.15),
@@ -84,15 +119,26 @@ pub fn borehole(n_data: usize, noise_std: f64, seed: u64) -> (Mat, Mat) {
     generate(n_data, &BOREHOLE_RANGES, noise_std, seed, flow)
 }
 
-/// Uniform inputs, and targets f(x) + ε. Row by row, so that a longer set begins with the shorter one.
+/// Uniform inputs, and targets f(x) + ε with noise of one deviation.
 fn generate(n_data: usize, ranges: &[(f64, f64)], noise_std: f64, seed: u64, f: impl Fn(&[f64]) -> f64) -> (Mat, Mat) {
+    generate_with(n_data, ranges, |_| noise_std, seed, f)
+}
+
+/// Uniform inputs, and targets f(x) + s(x) ε. Row by row, so that a longer set begins with the shorter one.
+fn generate_with(
+    n_data: usize,
+    ranges: &[(f64, f64)],
+    noise_std: impl Fn(&[f64]) -> f64,
+    seed: u64,
+    f: impl Fn(&[f64]) -> f64,
+) -> (Mat, Mat) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (mut x, mut y) = (Mat::zeros(n_data, ranges.len()), Mat::zeros(n_data, 1));
     for n in 0..n_data {
         for (x, (low, high)) in x.row_mut(n).iter_mut().zip(ranges) {
             *x = low + (high - low) * rng.random::<f64>();
         }
-        y[(n, 0)] = f(x.row(n)) + noise_std * rng.sample::<f64, _>(StandardNormal);
+        y[(n, 0)] = f(x.row(n)) + noise_std(x.row(n)) * rng.sample::<f64, _>(StandardNormal);
     }
     (x, y)
 }
@@ -104,7 +150,7 @@ mod tests {
 
     #[test]
     fn sets_are_determined_by_their_seed() {
-        for make in [step, sine_jump, ridge, borehole] {
+        for make in [step, sine_jump, ridge, borehole, friedman, impact] {
             let (x, y) = make(50, 0.1, 3);
             assert_eq!((x.rows(), y.rows(), y.cols()), (50, 50, 1));
             assert_eq!(make(50, 0.1, 3), (x.clone(), y.clone()));
@@ -139,6 +185,20 @@ mod tests {
         let (x, y) = step(20_000, noise_std, 2);
         (0..20_000).for_each(|n| squares.push((y[(n, 0)] - x[(n, 0)].signum()).powi(2)));
         assert!(squares.z_score(noise_std * noise_std).abs() < 4.0);
+    }
+
+    #[test]
+    fn noise_that_varies_has_its_deviation_everywhere() {
+        let (x, clean) = impact(20_000, 0.0, 4);
+        let (again, y) = impact(20_000, 25.0, 4);
+        assert_eq!(x, again);
+        let mut squares = MonteCarlo::default();
+        (0..20_000).for_each(|n| {
+            let noise_std = 25.0 * impact_noise(x[(n, 0)]);
+            squares.push(((y[(n, 0)] - clean[(n, 0)]) / noise_std).powi(2));
+        });
+        assert!(squares.z_score(1.0).abs() < 4.0);
+        assert!(impact_noise(0.0) < 0.05 && impact_noise(60.0) > 0.99);
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod automatic;
 mod environment;
 mod error;
 mod far_below;
+pub mod laws;
 mod log;
 mod metric;
 mod pool;

@@ -5,7 +5,7 @@ use crate::record::{Course, RunResult};
 use crate::task::Parts;
 use deepgp::infer::Event;
 use deepgp::train::{Progress, Termination};
-use deepgp_task::{Baselines, Config, Linear, ScoreTally, Scores, StandardisedData};
+use deepgp_task::{Baselines, Config, Linear, LinearModel, ScoreTally, Scores, StandardisedData, Task};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,7 +69,12 @@ pub fn run(parts: &Parts, config: &Config, stop: &AtomicBool) -> Result<Option<(
 
 /// Scores of a constant and of a linear model on the same rows, where they are finite.
 pub(crate) fn baseline_scores(data: &StandardisedData, parts: &Parts) -> Result<Vec<(String, Scores)>> {
-    let (linear, (x, y)) = (Linear::fit(data)?, &parts.test);
+    // Records keep the linear model that the first of them had.
+    let linear = match parts.task {
+        Task::Regression => LinearModel::least_squares(data)?.map(Linear::Plain),
+        _ => Linear::fit(data)?,
+    };
+    let (x, y) = &parts.test;
     let mut all = Vec::new();
     for (name, predictive) in Baselines::of(data, linear.as_ref()).predictive(x)? {
         let mut tally = ScoreTally::new();

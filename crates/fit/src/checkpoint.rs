@@ -6,7 +6,7 @@ use crate::search_checkpoint::SearchCheckpoint;
 use crate::settings::FitSettings;
 use deepgp_data::Schema;
 use deepgp_io::{FileError, FormatError, Kind};
-use deepgp_task::Checkpoint;
+use deepgp_task::{Checkpoint, Task};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -70,6 +70,14 @@ impl Interrupted {
         match (&self.stored, plan.search()) {
             (Stored::Search(_), None) => Err(Error::StoredSearchOfNetwork),
             _ => Ok(plan),
+        }
+    }
+
+    /// What the target is predicted as.
+    pub fn task(&self) -> Task {
+        match &self.stored {
+            Stored::Training(training) => training.preprocessing.task,
+            Stored::Search(search) => search.preprocessing.task,
         }
     }
 

@@ -120,7 +120,7 @@ impl FitResult {
             baselines.clear();
             for (name, predictive) in saved.baselines((x, info))? {
                 let mut tally = ScoreTally::new();
-                tally.add(&predictive, y)?;
+                tally.add_weighted(&predictive, y, &info.weight)?;
                 baselines.push((name, tally.scores()?));
             }
         }

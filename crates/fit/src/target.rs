@@ -169,8 +169,9 @@ pub(crate) fn choose(summary: &TargetSummary, said: TargetSettings<'_>) -> Resul
                 let holds = format!("whole numbers from {} to {}", summary.low, summary.high);
                 return Ok(choice(Task::Counts, Vec::new(), holds));
             }
-            let value = if summary.low < 0.0 { summary.low.to_string() } else { "fractions".to_owned() };
-            Err(TargetError::NotCounts { column: summary.name.clone(), value }.into())
+            let place = summary.first_no_count.as_ref().map_or(String::new(), |(place, _)| place.to_string());
+            let value = summary.first_no_count.as_ref().map_or(String::new(), |(_, text)| text.clone());
+            Err(TargetError::NotCounts { column: summary.name.clone(), place, value }.into())
         }
         TaskName::Classes | TaskName::Ordinal => {
             let levels = labels(summary, said, task)?;

@@ -106,11 +106,16 @@ pub enum TargetError {
         column: String,
     },
     /// Counts that are none.
-    #[error("the target {column:?} holds {value}, and counts are whole numbers from 0 on")]
+    #[error(
+        "the target {column:?} is {value} in {place}, and counts are whole numbers from 0 on; correct it if that is a slip, \
+         or say --task regression"
+    )]
     NotCounts {
         /// The column.
         column: String,
-        /// A number that is no count.
+        /// Where the first number stands that is no count.
+        place: String,
+        /// The number, as it is written.
         value: String,
     },
     /// Nothing that says within which bounds a target lies.

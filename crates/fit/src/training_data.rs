@@ -124,9 +124,7 @@ impl TrainingData {
         notices.extend(of_held_out);
         let ranges = Range::of_columns(&rows.x);
         let Rows { x, y, info } = rows;
-        let standardised = StandardisedData::for_task(task, x, y)
-            .and_then(|data| data.with_info(info))
-            .map_err(|e| numbers(source, e))?;
+        let standardised = StandardisedData::for_rows(task, x, y, info).map_err(|e| numbers(source, e))?;
         let (inputs, targets) = (standardised.inputs().clone(), standardised.targets().clone());
         let average_row = standardised.average_row().cloned();
         let preprocessing = Preprocessing { task, schema, inputs, ranges, targets, average_row };

@@ -280,7 +280,7 @@ fn awkward_tables_of_every_task_do_no_harm() {
 fn check(table: &Table, rows: usize, quirk: Quirk, what: &str, rng: &mut ChaCha8Rng) -> (f64, Vec<String>) {
     let (own, fresh): (Vec<usize>, Vec<usize>) = (0..table.x.rows()).partition(|&row| row < rows);
     let (x, y, info) = table.part(&own);
-    let data = StandardisedData::for_task(table.task, x, y).and_then(|data| data.with_info(info));
+    let data = StandardisedData::for_rows(table.task, x, y, info);
     let data = data.unwrap_or_else(|e| panic!("{what}: {e}"));
     let settings = SearchSettings { effort: 0.02, ..SearchSettings::default() };
     let never = AtomicBool::new(false);

@@ -153,7 +153,7 @@ fn score_table(
 /// Scores of the model that knows no inputs.
 fn constant_scores(probe: &Probe<'_>, y: &Mat, info: Option<&RowInfo>) -> Result<Scores> {
     let mut tally = ScoreTally::new();
-    tally.add(&probe.model.constant(y.rows(), info), y)?;
+    tally.add_weighted(&probe.model.constant(y.rows(), info), y, info.map_or(&[], |info| &info.weight))?;
     tally.scores()
 }
 
@@ -287,9 +287,11 @@ fn surface(probe: &Probe<'_>) -> Result<Option<Surface>> {
         let doubt = probabilities.iter_rows().zip(&likeliest).map(|(p, k)| 1.0 - p[*k]).collect();
         let (shown, mean) = match probe.labels {
             [_, second] => (format!("probability of {second}"), probabilities.column(1)),
-            _ => ("number of the label, from 0".to_owned(), likeliest.iter().map(|k| *k as f64).collect()),
+            _ => ("likeliest label".to_owned(), likeliest.iter().map(|k| *k as f64).collect()),
         };
         ([shown, "probability of another label".to_owned()], mean, doubt)
     };
-    Ok(Some(Surface { columns: [a, b].map(|c| probe.features[c].clone()), target, shows, edges, mean, std }))
+    let labels = if probe.model.task().is_ordered() || probe.labels.len() == 2 { &[] } else { probe.labels };
+    let columns = [a, b].map(|c| probe.features[c].clone());
+    Ok(Some(Surface { columns, target, shows, edges, labels: labels.to_vec(), mean, std }))
 }

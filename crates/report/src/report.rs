@@ -184,6 +184,8 @@ pub struct Surface {
     pub shows: [String; 2],
     /// Edges of the cells along each column.
     pub edges: [Vec<f64>; 2],
+    /// Names of several labels, if what is expected is one of them.
+    pub labels: Vec<String>,
     /// What is expected, the first column running fastest: a number, a probability, or the number of a label.
     pub mean: Vec<f64>,
     /// Standard deviation of an observation, or the probability that the label is another.

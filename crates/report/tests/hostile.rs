@@ -74,6 +74,7 @@ fn report(n: usize, d: usize, name: &str, value: impl Fn(usize) -> f64) -> Repor
         slices: (0..d.min(6)).map(|i| slice(i % 2 == 1)).collect(),
         labels: None,
         surface: Some(Surface {
+            labels: Vec::new(),
             shows: Default::default(),
             columns: [name.clone(), name.clone()],
             target: name.clone(),

@@ -10,7 +10,8 @@
 //! counts        E y = exp(c + v/2)                c = log(Σ y/Σ exposure) − v/2
 //! beta          c = log(m/(1 − m)),  m the mean
 //! ```
-//! with frequencies (n_k + ½)/(N + K/2), so that what was never seen is not impossible.
+//! with frequencies (n_k + ½)/(N + K/2), so that what was never seen is not impossible. Numbers of rows are sums of
+//! their weights.
 
 use deepgp::likelihood::{
     Beta, Censored, Gamma, Gaussian, Likelihood, Logit, NegativeBinomial, Observation, Ordinal, Poisson, Probit,
@@ -117,6 +118,31 @@ impl ConstantLaw {
     }
 }
 
+/// Targets that a law starts from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outcomes<'a> {
+    /// The targets (N × T), as a network sees them.
+    pub y: &'a Mat,
+    /// Number of labels, where there are labels.
+    pub classes: usize,
+    /// What counts are in proportion to; nothing if to nothing.
+    pub exposure: &'a [f64],
+    /// What each row counts for; nothing if each counts once.
+    pub weight: &'a [f64],
+}
+
+impl<'a> Outcomes<'a> {
+    /// Targets of which nothing else is known.
+    pub fn of(y: &'a Mat, classes: usize) -> Self {
+        Self { y, classes, exposure: &[], weight: &[] }
+    }
+
+    /// What row n counts for.
+    fn weight(&self, n: usize) -> f64 {
+        self.weight.get(n).copied().unwrap_or(1.0)
+    }
+}
+
 impl LikelihoodChoice {
     /// Every choice.
     pub const ALL: [Self; 14] = [
@@ -149,10 +175,9 @@ impl LikelihoodChoice {
         }
     }
 
-    /// Starting values for targets (N × T) as the network sees them; `classes` is the number of labels, where there
-    /// are labels, `exposure` what counts are in proportion to, if to anything, and `latent_var` what a latent function
-    /// varies about its constant.
-    pub(crate) fn start(self, y: &Mat, classes: usize, exposure: &[f64], latent_var: f64) -> ConstantLaw {
+    /// Starting values for some targets; `latent_var` is what a latent function varies about its constant.
+    pub(crate) fn start(self, outcomes: Outcomes<'_>, latent_var: f64) -> ConstantLaw {
+        let Outcomes { y, classes, .. } = outcomes;
         let n_targets = y.cols();
         let plain = |likelihood| ConstantLaw { likelihood, constant: Vec::new() };
         let with = |likelihood, constant: f64| ConstantLaw { likelihood, constant: vec![constant] };
@@ -174,47 +199,47 @@ impl LikelihoodChoice {
             },
             Self::Censored => with(Likelihood::Censored(Censored { noise_var: CENSORED_NOISE_VAR }), 0.0),
             Self::Probit => {
-                let p = frequencies(&[-1.0, 1.0], y)[1];
+                let p = frequencies(&[-1.0, 1.0], outcomes)[1];
                 with(Likelihood::Probit(Probit { dim_out: 1 }), (1.0 + latent_var).sqrt() * normal_quantile(p))
             }
             Self::Logit => {
-                let p = frequencies(&[-1.0, 1.0], y)[1];
+                let p = frequencies(&[-1.0, 1.0], outcomes)[1];
                 let growth = (1.0 + std::f64::consts::PI * latent_var / 8.0).sqrt();
                 with(Likelihood::Logit(Logit { dim_out: 1 }), growth * (p / (1.0 - p)).ln())
             }
             Self::Softmax => {
-                let constant = label_frequencies(classes, y).iter().map(|p| p.ln()).collect::<Vec<f64>>();
+                let constant = label_frequencies(outcomes).iter().map(|p| p.ln()).collect::<Vec<f64>>();
                 ConstantLaw { likelihood: Likelihood::Softmax(Softmax { n_classes: classes }), constant }
             }
             Self::RobustMax => {
                 let law = RobustMax { n_classes: classes, error: WRONG_LABELS };
-                let constant = label_frequencies(classes, y).iter().map(|p| p.ln()).collect::<Vec<f64>>();
+                let constant = label_frequencies(outcomes).iter().map(|p| p.ln()).collect::<Vec<f64>>();
                 ConstantLaw { likelihood: Likelihood::RobustMax(law), constant }
             }
             Self::Ordinal => {
                 // The first cut point is the constant.
-                let law = Ordinal::from_frequencies(&label_frequencies(classes, y), latent_var);
+                let law = Ordinal::from_frequencies(&label_frequencies(outcomes), latent_var);
                 plain(Likelihood::Ordinal(law))
             }
             Self::Poisson => {
-                let (mean, _) = positive_moments(y);
-                let constant = mean.ln() - mean_exposure(exposure).ln() - 0.5 * latent_var;
+                let (mean, _) = positive_moments(outcomes);
+                let constant = mean.ln() - mean_exposure(outcomes).ln() - 0.5 * latent_var;
                 with(Likelihood::Poisson(Poisson { dim_out: 1 }), constant)
             }
             Self::NegativeBinomial => {
-                let (mean, var) = positive_moments(y);
+                let (mean, var) = positive_moments(outcomes);
                 let dispersion = ((var - mean) / (mean * mean)).clamp(DISPERSIONS[0], DISPERSIONS[1]);
                 let law = NegativeBinomial { dispersion: vec![dispersion] };
-                let constant = mean.ln() - mean_exposure(exposure).ln() - 0.5 * latent_var;
+                let constant = mean.ln() - mean_exposure(outcomes).ln() - 0.5 * latent_var;
                 with(Likelihood::NegativeBinomial(law), constant)
             }
             Self::Gamma => {
-                let (mean, var) = positive_moments(y);
+                let (mean, var) = positive_moments(outcomes);
                 let shape = (mean * mean / var).clamp(SHAPES[0], SHAPES[1]);
                 with(Likelihood::Gamma(Gamma { shape: vec![shape] }), mean.ln() - 0.5 * latent_var)
             }
             Self::Beta => {
-                let (mean, var) = positive_moments(y);
+                let (mean, var) = positive_moments(outcomes);
                 let mean = mean.clamp(LEAST_SHARE, 1.0 - LEAST_SHARE);
                 let precision = (mean * (1.0 - mean) / var - 1.0).clamp(PRECISIONS[0], PRECISIONS[1]);
                 with(Likelihood::Beta(Beta { precision: vec![precision] }), (mean / (1.0 - mean)).ln())
@@ -223,18 +248,18 @@ impl LikelihoodChoice {
     }
 
     /// Starting values of a network whose last layer is a GP.
-    pub(crate) fn start_of_network(self, y: &Mat, classes: usize, exposure: &[f64]) -> ConstantLaw {
-        self.start(y, classes, exposure, SIGNAL_VAR)
+    pub(crate) fn start_of_network(self, outcomes: Outcomes<'_>) -> ConstantLaw {
+        self.start(outcomes, SIGNAL_VAR)
     }
 
     /// The law that rows have if nothing is known of their inputs.
-    pub(crate) fn constant(self, y: &Mat, classes: usize, exposure: &[f64]) -> ConstantLaw {
-        let mut law = self.start(y, classes, exposure, 0.0);
+    pub(crate) fn constant(self, outcomes: Outcomes<'_>) -> ConstantLaw {
+        let mut law = self.start(outcomes, 0.0);
         match &mut law.likelihood {
             Likelihood::NegativeBinomial(counts) => {
-                counts.dispersion[0] = likeliest_dispersion(law.constant[0], y, exposure);
+                counts.dispersion[0] = likeliest_dispersion(law.constant[0], outcomes);
             }
-            Likelihood::Censored(_) => law = likeliest_censored(y),
+            Likelihood::Censored(_) => law = likeliest_censored(outcomes),
             _ => {}
         }
         law
@@ -242,24 +267,30 @@ impl LikelihoodChoice {
 }
 
 /// The mean exposure; 1 if there are none.
-fn mean_exposure(exposure: &[f64]) -> f64 {
-    if exposure.is_empty() { 1.0 } else { exposure.iter().map(|e| e / exposure.len() as f64).sum() }
+fn mean_exposure(outcomes: Outcomes<'_>) -> f64 {
+    let exposure = outcomes.exposure;
+    if exposure.is_empty() {
+        return 1.0;
+    }
+    let total: f64 = (0..exposure.len()).map(|n| outcomes.weight(n)).sum();
+    exposure.iter().enumerate().map(|(n, e)| outcomes.weight(n) * e / total).sum()
 }
 
 /// The dispersion at which counts with a given log rate are likeliest, by golden sections of its logarithm.
-fn likeliest_dispersion(log_rate: f64, y: &Mat, exposure: &[f64]) -> f64 {
-    let log_mean = |n: usize| log_rate + exposure.get(n).map_or(0.0, |e| e.ln());
+fn likeliest_dispersion(log_rate: f64, outcomes: Outcomes<'_>) -> f64 {
+    let log_mean = |n: usize| log_rate + outcomes.exposure.get(n).map_or(0.0, |e| e.ln());
     let log_likelihood = |log_dispersion: f64| {
         let law = NegativeBinomial { dispersion: vec![log_dispersion.exp()] };
-        let of_row = |(n, y): (usize, &f64)| Observation::log_likelihood(&law, 0, &[log_mean(n)], *y, None);
-        y.as_slice().iter().enumerate().map(of_row).sum::<f64>()
+        let of_row =
+            |(n, y): (usize, &f64)| outcomes.weight(n) * Observation::log_likelihood(&law, 0, &[log_mean(n)], *y, None);
+        outcomes.y.as_slice().iter().enumerate().map(of_row).sum::<f64>()
     };
     golden_section(LOG_DISPERSIONS[0], LOG_DISPERSIONS[1], GOLDEN_SECTIONS, log_likelihood).exp()
 }
 
 /// The normal law under which targets between bounds are likeliest, by L-BFGS over its mean and log variance; the
 /// starting one where none is found.
-fn likeliest_censored(y: &Mat) -> ConstantLaw {
+fn likeliest_censored(outcomes: Outcomes<'_>) -> ConstantLaw {
     let at = |theta: &[f64]| ConstantLaw {
         likelihood: Likelihood::Censored(Censored { noise_var: theta[1].clamp(-20.0, 20.0).exp() }),
         constant: vec![theta[0]],
@@ -267,12 +298,13 @@ fn likeliest_censored(y: &Mat) -> ConstantLaw {
     let objective = |theta: &[f64]| {
         let ConstantLaw { likelihood, constant } = at(theta);
         let (mut value, mut gradient) = (0.0, vec![0.0; 2]);
-        for y in y.iter_rows() {
+        for (n, y) in outcomes.y.iter_rows().enumerate() {
+            let weight = outcomes.weight(n);
             let (mut mean, mut var, mut params) = ([0.0], [0.0], [0.0]);
             let bar = TiltedBar { mean: &mut mean, var: &mut var, params: &mut params };
-            value -= likelihood.log_z(&constant, &[0.0], y, 1.0, bar);
-            gradient[0] -= mean[0];
-            gradient[1] -= params[0] * theta[1].exp();
+            value -= weight * likelihood.log_z(&constant, &[0.0], y, 1.0, bar);
+            gradient[0] -= weight * mean[0];
+            gradient[1] -= weight * (params[0] * theta[1].exp());
         }
         // One row at the standard normal, so that bounds alone have a likeliest law.
         value += 0.5 * (theta[0] * theta[0] + theta[1] * theta[1]);
@@ -285,28 +317,34 @@ fn likeliest_censored(y: &Mat) -> ConstantLaw {
 }
 
 /// Shares of some values among all of them, with half a row more for each.
-fn frequencies(values: &[f64], y: &Mat) -> Vec<f64> {
+fn frequencies(values: &[f64], outcomes: Outcomes<'_>) -> Vec<f64> {
     let mut counts = vec![0.5; values.len()];
-    for y in y.as_slice() {
+    for (n, y) in outcomes.y.as_slice().iter().enumerate() {
         if let Some(place) = values.iter().position(|value| value == y) {
-            counts[place] += 1.0;
+            counts[place] += outcomes.weight(n);
         }
     }
     let total: f64 = counts.iter().sum();
     counts.iter().map(|count| count / total).collect()
 }
 
-fn label_frequencies(classes: usize, y: &Mat) -> Vec<f64> {
-    frequencies(&(0..classes).map(|k| k as f64).collect::<Vec<f64>>(), y)
+fn label_frequencies(outcomes: Outcomes<'_>) -> Vec<f64> {
+    frequencies(&(0..outcomes.classes).map(|k| k as f64).collect::<Vec<f64>>(), outcomes)
 }
 
 /// Mean and variance of numbers that are not negative; neither is 0.
-fn positive_moments(y: &Mat) -> (f64, f64) {
-    let all = || y.as_slice().iter().filter(|y| !y.is_nan());
-    let n = all().count().max(1) as f64;
+fn positive_moments(outcomes: Outcomes<'_>) -> (f64, f64) {
+    let all = || {
+        let weighted = outcomes.y.as_slice().iter().enumerate().map(|(n, y)| (outcomes.weight(n), y));
+        weighted.filter(|(_, y)| !y.is_nan())
+    };
+    let n = match all().map(|(weight, _)| weight).sum::<f64>() {
+        total if total > 0.0 => total,
+        _ => 1.0,
+    };
     // Half a unit in one more row, if there are nothing but zeros.
-    let mean = all().map(|y| y / n).sum::<f64>().max(0.5 / (n + 1.0)).min(f64::MAX);
-    let var = all().map(|y| (y - mean) / n * (y - mean)).sum::<f64>();
+    let mean = all().map(|(weight, y)| weight * y / n).sum::<f64>().max(0.5 / (n + 1.0)).min(f64::MAX);
+    let var = all().map(|(weight, y)| weight * ((y - mean) / n * (y - mean))).sum::<f64>();
     (mean, var.clamp(f64::MIN_POSITIVE, f64::MAX))
 }
 
@@ -334,6 +372,7 @@ impl Display for LikelihoodChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deepgp::param::Parameters;
 
     fn column(values: &[f64]) -> Mat {
         Mat::from_fn(values.len(), 1, |i, _| values[i])
@@ -356,7 +395,7 @@ mod tests {
                 }
                 _ => continue,
             };
-            let ConstantLaw { likelihood, constant } = choice.start(y, 3, &[], 0.0);
+            let ConstantLaw { likelihood, constant } = choice.start(Outcomes::of(y, 3), 0.0);
             let mean = y.as_slice().iter().sum::<f64>() / 10.0;
             let f = if constant.is_empty() { vec![0.0; likelihood.n_latent()] } else { constant };
             let (mut of_law, mut var) = ([0.0], [0.0]);
@@ -367,13 +406,37 @@ mod tests {
     }
 
     #[test]
+    fn a_weight_is_as_many_rows() {
+        let (labels, weight) = ([0.0, 1.0, 2.0, 1.0], [3.0, 1.0, 2.0, 4.0]);
+        let (counts, exposure) = ([4.0, 0.0, 11.0, 2.0], [1.0, 2.0, 5.0, 0.5]);
+        let repeat = |values: [f64; 4]| {
+            values.iter().zip(weight).flat_map(|(v, w)| std::iter::repeat_n(*v, w as usize)).collect::<Vec<f64>>()
+        };
+        let long_exposure = repeat(exposure);
+        for (choice, values) in [
+            (LikelihoodChoice::Softmax, labels),
+            (LikelihoodChoice::Ordinal, labels),
+            (LikelihoodChoice::Poisson, counts),
+            (LikelihoodChoice::NegativeBinomial, counts),
+        ] {
+            let (short, long) = (column(&values), column(&repeat(values)));
+            let one = choice.constant(Outcomes { y: &short, classes: 3, exposure: &exposure, weight: &weight });
+            let other = choice.constant(Outcomes { y: &long, classes: 3, exposure: &long_exposure, weight: &[] });
+            let (mut a, mut b) = (one.latent(), other.latent());
+            one.likelihood.read_free(&mut a);
+            other.likelihood.read_free(&mut b);
+            assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6), "{choice}: {a:?} {b:?}");
+        }
+    }
+
+    #[test]
     fn what_was_never_seen_is_not_impossible() {
         for choice in LikelihoodChoice::ALL {
-            let ConstantLaw { likelihood, constant } = choice.start(&column(&[1.0; 8]), 3, &[], 1.0);
+            let ConstantLaw { likelihood, constant } = choice.start(Outcomes::of(&column(&[1.0; 8]), 3), 1.0);
             assert!(constant.iter().all(|c| c.is_finite()), "{choice}: {constant:?}");
             assert!(likelihood.check().is_ok(), "{choice}");
         }
-        let zeros = LikelihoodChoice::Poisson.start(&column(&[0.0; 8]), 0, &[], 1.0);
+        let zeros = LikelihoodChoice::Poisson.start(Outcomes::of(&column(&[0.0; 8]), 0), 1.0);
         assert!(zeros.constant[0].is_finite());
     }
 }

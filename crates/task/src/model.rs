@@ -205,13 +205,14 @@ impl Model {
         tally.scores()
     }
 
-    /// Adds raw rows to scores in the making; returns the predictive laws of y.
+    /// Adds raw rows to scores in the making, with their weights if they have some; returns the predictive laws of y.
     ///
     /// # Errors
     /// As [`Model::log_density`].
     pub fn tally<'a>(&self, rows: impl Into<Rows<'a>>, y: &Mat, tally: &mut ScoreTally) -> Result<Predictive> {
+        let rows = rows.into();
         let predictive = self.predictive(rows)?;
-        tally.add(&predictive, y)?;
+        tally.add_weighted(&predictive, y, rows.weights())?;
         Ok(predictive)
     }
 }

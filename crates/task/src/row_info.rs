@@ -168,6 +168,13 @@ pub struct Rows<'a> {
     pub info: Option<&'a RowInfo>,
 }
 
+impl<'a> Rows<'a> {
+    /// What the rows count for; nothing if each counts once.
+    pub fn weights(&self) -> &'a [f64] {
+        self.info.map_or(&[], |info| &info.weight)
+    }
+}
+
 impl<'a> From<&'a Mat> for Rows<'a> {
     fn from(x: &'a Mat) -> Self {
         Self { x, info: None }

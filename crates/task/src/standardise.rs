@@ -1,7 +1,7 @@
 //! Columns of mean 0 and variance 1, and the way back for everything that is predicted.
 //!
 //! ```text
-//! t = (x − μ)/s          per column: μ the mean and s the population standard deviation of the training rows
+//! t = (x − μ)/s          per column: μ the mean and s the population standard deviation of the training rows, weighted
 //! x = μ + s t,   std x = s std t,   var x = s² var t,   log p(x) = log p(t) − Σ_j log s_j
 //! ```
 
@@ -36,10 +36,21 @@ impl Standardiser {
     /// # Errors
     /// [`Error::Empty`] without rows or columns, [`Error::NotFinite`] with row, column and value.
     pub fn fit(x: &Mat, what: &'static str) -> Result<Self> {
+        Self::fit_weighted(x, &[], what)
+    }
+
+    /// Learns them from rows that count as so many rows each; once without weights.
+    ///
+    /// # Errors
+    /// As [`Standardiser::fit`], and [`Error::Shape`] for another number of weights.
+    pub fn fit_weighted(x: &Mat, weights: &[f64], what: &'static str) -> Result<Self> {
         x.check_data(what)?;
+        if !weights.is_empty() && weights.len() != x.rows() {
+            return Err(Error::Shape { what: "weights", expected: x.rows(), found: weights.len() });
+        }
         let mut fitted = Self { mean: Vec::new(), scale: Vec::new(), constant: Vec::new() };
         for j in 0..x.cols() {
-            let (mean, std) = mean_and_std(&x.column(j));
+            let (mean, std) = mean_and_std(&x.column(j), weights);
             // A subnormal deviation has too few digits left to divide by.
             let is_constant = std < f64::MIN_POSITIVE;
             if is_constant {
@@ -52,19 +63,21 @@ impl Standardiser {
     }
 
     /// Learns them from targets of which some lie between bounds (N × 2: lower and upper, NaN where there is none): from
-    /// those that were seen, or all that is known of them.
+    /// those that were seen, or all that is known of them; weights as in [`Standardiser::fit_weighted`].
     ///
     /// # Errors
     /// As [`Standardiser::fit`]; [`Error::Empty`] if no row says anything.
-    pub(crate) fn fit_bounds(bounds: &Mat, what: &'static str) -> Result<Self> {
+    pub(crate) fn fit_bounds(bounds: &Mat, weights: &[f64], what: &'static str) -> Result<Self> {
         let known = |row: &[f64]| match (row[0].is_nan(), row[1].is_nan()) {
             (false, false) => Some(0.5 * row[0] + 0.5 * row[1]),
             (false, true) => Some(row[0]),
             (true, false) => Some(row[1]),
             (true, true) => None,
         };
+        let rows: Vec<usize> = (0..bounds.rows()).filter(|n| known(bounds.row(*n)).is_some()).collect();
         let all: Vec<f64> = bounds.iter_rows().filter_map(known).collect();
-        Self::fit(&Mat::from_vec(all.len(), 1, all)?, what)
+        let of_known: Vec<f64> = rows.iter().filter_map(|n| weights.get(*n)).copied().collect();
+        Self::fit_weighted(&Mat::from_vec(all.len(), 1, all)?, &of_known, what)
     }
 
     /// Standardises bounds in place; missing ones stay so.
@@ -259,7 +272,8 @@ impl TryFrom<Parts> for Standardiser {
 /// t = (x − c)/h ∈ [−1, 1]          c the middle and h half the length of the range
 /// μ = c + h t̄,   s = h √(mean (t − t̄)²)
 /// ```
-fn mean_and_std(column: &[f64]) -> (f64, f64) {
+/// Means are over rows, each of which counts for its weight if there are weights.
+fn mean_and_std(column: &[f64], weights: &[f64]) -> (f64, f64) {
     let low = column.iter().copied().fold(f64::INFINITY, f64::min);
     let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     // Halves first: neither sum nor difference of two finite numbers need be finite.
@@ -267,11 +281,20 @@ fn mean_and_std(column: &[f64]) -> (f64, f64) {
     if low == high || half_range == 0.0 {
         return (low, 0.0);
     }
-    let n = column.len() as f64;
     // x/2 − c/2 is at most h/2, so the doubled quotient is t.
     let t = || column.iter().map(|x| 2.0 * ((0.5 * x - 0.5 * centre) / half_range));
-    let t_mean = t().sum::<f64>() / n;
-    let t_var = t().map(|t| (t - t_mean).powi(2)).sum::<f64>() / n;
+    let (t_mean, t_var) = match weights.is_empty() {
+        true => {
+            let n = column.len() as f64;
+            let t_mean = t().sum::<f64>() / n;
+            (t_mean, t().map(|t| (t - t_mean).powi(2)).sum::<f64>() / n)
+        }
+        false => {
+            let total: f64 = weights.iter().sum();
+            let t_mean = t().zip(weights).map(|(t, w)| w / total * t).sum::<f64>();
+            (t_mean, t().zip(weights).map(|(t, w)| w / total * (t - t_mean).powi(2)).sum::<f64>())
+        }
+    };
     ((centre + half_range * t_mean).clamp(low, high), half_range * t_var.sqrt())
 }
 
@@ -297,6 +320,21 @@ mod tests {
         let t = s.apply(&x, "inputs")?;
         assert_all_close("t", &t.column(0), &[-3.0 * r, -r, r, 3.0 * r], Tolerance::Rounding);
         assert_eq!(t.column(1), [0.0; 4]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_weight_is_as_many_rows() -> Result<()> {
+        let (values, weights) = ([3.0, 1e3, -7.0, 0.5], [2.0, 1.0, 3.0, 1.0]);
+        let repeated: Vec<f64> =
+            values.iter().zip(weights).flat_map(|(v, w)| std::iter::repeat_n(*v, w as usize)).collect();
+        let (one, other) = (
+            Standardiser::fit_weighted(&column(&values), &weights, "inputs")?,
+            Standardiser::fit(&column(&repeated), "inputs")?,
+        );
+        assert_close("mean", one.mean()[0], other.mean()[0], Tolerance::Rounding);
+        assert_close("scale", one.scale()[0], other.scale()[0], Tolerance::Rounding);
+        assert!(Standardiser::fit_weighted(&column(&values), &[1.0], "inputs").is_err());
         Ok(())
     }
 
@@ -426,7 +464,7 @@ mod tests {
                 if s.constant_columns().is_empty() {
                     let column = t.column(j);
                     let n = column.len() as f64;
-                    prop_assert!((column.iter().sum::<f64>() / n).abs() < 1e-8);
+                                    prop_assert!((column.iter().sum::<f64>() / n).abs() < 1e-8);
                     prop_assert!((column.iter().map(|t| t * t).sum::<f64>() / n - 1.0).abs() < 1e-8);
                 }
             }

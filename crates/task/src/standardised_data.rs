@@ -3,7 +3,7 @@
 use crate::coding::Coding;
 use crate::config::Config;
 use crate::indicators::Indicators;
-use crate::likelihood_choice::{ConstantLaw, LikelihoodChoice};
+use crate::likelihood_choice::{ConstantLaw, LikelihoodChoice, Outcomes};
 use crate::member::Member;
 use crate::model::Model;
 use crate::row_info::RowInfo;
@@ -81,6 +81,18 @@ impl StandardisedData {
         Self::with(task, inputs, targets, x, y)
     }
 
+    /// Standardised data of which more is known: means and deviations are those of rows that count as often as their
+    /// weights say.
+    ///
+    /// # Errors
+    /// As [`StandardisedData::for_task`] and [`RowInfo::check`].
+    pub fn for_rows(task: Task, x: Mat, y: Mat, info: RowInfo) -> Result<Self> {
+        info.check(x.rows())?;
+        let inputs = Standardiser::fit_weighted(&x, &info.weight, "inputs")?;
+        let targets = task.encode_weighted(&y, &info.weight)?;
+        Self::with(task, inputs, targets, x, y)?.with_info(info)
+    }
+
     /// Applies given standardisers: those of a checkpoint, so that a resumed run sees the same bits.
     ///
     /// # Errors
@@ -97,7 +109,7 @@ impl StandardisedData {
         let zero = targets.mean().iter().zip(targets.scale()).map(|(mean, scale)| -mean / scale).collect();
         task.check(&y)?;
         let (unit, possible) = (targets.scale().to_vec(), Indicators::learn(&x));
-        let average_row = task.average_row(&y, &[]);
+        let average_row = task.average_row(Outcomes::of(&y, task.n_labels()));
         Ok(Self {
             task,
             inputs,
@@ -116,16 +128,22 @@ impl StandardisedData {
         })
     }
 
-    /// These data with what is known of their rows besides.
+    /// These data with what is known of their rows besides, standardised as they are.
     ///
     /// # Errors
     /// As [`RowInfo::check`].
     pub fn with_info(self, info: RowInfo) -> Result<Self> {
         info.check(self.x.rows())?;
-        let average_row = self.task.average_row(&self.y, &info.exposure);
-        let mut data = Self { info, average_row, ..self };
+        let mut data = Self { info, ..self };
+        data.average_row = data.task.average_row(data.outcomes());
         data.offset = data.offset_for(data.task.default_likelihood());
         Ok(data)
+    }
+
+    /// The targets with what laws start from.
+    fn outcomes(&self) -> Outcomes<'_> {
+        let RowInfo { exposure, weight, .. } = &self.info;
+        Outcomes { y: &self.y, classes: self.task.n_labels(), exposure, weight }
     }
 
     /// What is added to latent values before an observation model.
@@ -147,7 +165,7 @@ impl StandardisedData {
     /// [`Error::Parameter`], [`Error::Target`] or [`Error::Shape`] for a model that does not suit the task or the
     /// targets.
     pub fn for_likelihood(mut self, likelihood: LikelihoodChoice) -> Result<Self> {
-        self.coding = self.task.coding(likelihood, &self.y, (self.zero[0], self.unit[0]))?;
+        self.coding = self.task.coding(likelihood, (&self.y, &self.info.weight), (self.zero[0], self.unit[0]))?;
         self.coding.iter().try_for_each(|coding| coding.apply(&mut self.y))?;
         self.offset = self.offset_for(likelihood);
         Ok(self)
@@ -158,7 +176,8 @@ impl StandardisedData {
     /// # Errors
     /// As [`StandardisedData::for_likelihood`].
     pub fn is_for(&self, likelihood: LikelihoodChoice) -> Result<bool> {
-        Ok(self.info.is_empty() && self.task.coding(likelihood, &self.y, (self.zero[0], self.unit[0]))?.is_none())
+        Ok(self.info.is_empty()
+            && self.task.coding(likelihood, (&self.y, &self.info.weight), (self.zero[0], self.unit[0]))?.is_none())
     }
 
     /// Some of the rows, standardised by themselves, as if there were no others; their own unit is that of these rows
@@ -168,11 +187,10 @@ impl StandardisedData {
     /// # Errors
     /// As [`StandardisedData::new`].
     pub fn part(&self, rows: &[usize]) -> Result<Self> {
-        let part = Self::for_task(self.task, self.x.select_rows(rows), self.y.select_rows(rows))?;
         let mut info = self.info.of_rows(rows);
         // In the unit of these rows, whose targets were divided by a deviation.
         info.noise_std.iter_mut().for_each(|std| *std /= self.targets.scale()[0]);
-        let mut part = part.with_info(info)?;
+        let mut part = Self::for_rows(self.task, self.x.select_rows(rows), self.y.select_rows(rows), info)?;
         let scales = part.targets.mean().iter().zip(part.targets.scale());
         part.possible = self.possible.as_ref().map(|indicators| indicators.standardised(&part.inputs));
         if self.task.is_discrete() {
@@ -269,7 +287,7 @@ impl StandardisedData {
 
     /// An observation model at the values that a network of these data starts from.
     pub fn start(&self, likelihood: LikelihoodChoice) -> ConstantLaw {
-        likelihood.start_of_network(&self.y, self.task.n_labels(), &self.info.exposure)
+        likelihood.start_of_network(self.outcomes())
     }
 
     /// A run from the start, on these data as the likelihood of the configuration sees them.

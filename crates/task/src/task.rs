@@ -20,7 +20,7 @@
 //! belong to the schema, which has those of inputs.
 
 use crate::coding::{Coding, Outcome};
-use crate::likelihood_choice::{ConstantLaw, LikelihoodChoice};
+use crate::likelihood_choice::{ConstantLaw, LikelihoodChoice, Outcomes};
 use crate::standardise::Standardiser;
 use deepgp::{Error, Result};
 use deepgp_numerics::linalg::Mat;
@@ -136,11 +136,19 @@ impl Task {
     /// # Errors
     /// As [`Standardiser::fit`] and [`Task::check`].
     pub fn encode(self, y: &Mat) -> Result<Standardiser> {
+        self.encode_weighted(y, &[])
+    }
+
+    /// As [`Task::encode`], of rows that count as so many rows each; once without weights.
+    ///
+    /// # Errors
+    /// As [`Task::encode`], and [`Error::Shape`] for another number of weights.
+    pub fn encode_weighted(self, y: &Mat, weights: &[f64]) -> Result<Standardiser> {
         if self == Self::Censored {
             self.check(y)?;
-            return Standardiser::fit_bounds(y, "targets");
+            return Standardiser::fit_bounds(y, weights, "targets");
         }
-        let standardised = Standardiser::fit(y, "targets")?;
+        let standardised = Standardiser::fit_weighted(y, weights, "targets")?;
         if !self.is_discrete() {
             return Ok(standardised);
         }
@@ -176,13 +184,18 @@ impl Task {
         }
     }
 
-    /// How a model sees outcomes `u` (N × P, as they were encoded), which are y = unit (u − zero) in their own unit;
-    /// nothing if it sees them as they are.
+    /// How a model sees outcomes `u` (N × P, as they were encoded, with weights or none), which are y = unit (u − zero)
+    /// in their own unit; nothing if it sees them as they are.
     ///
     /// # Errors
     /// [`Error::Parameter`] if the model does not suit the task, [`Error::Target`] if it does not suit the targets;
     /// [`Error::Shape`] for several targets where it can have one.
-    pub(crate) fn coding(self, model: LikelihoodChoice, u: &Mat, (zero, unit): (f64, f64)) -> Result<Option<Coding>> {
+    pub(crate) fn coding(
+        self,
+        model: LikelihoodChoice,
+        (u, weights): (&Mat, &[f64]),
+        (zero, unit): (f64, f64),
+    ) -> Result<Option<Coding>> {
         if !self.likelihoods().contains(&model) {
             let (name, requirement) = ("likelihood", "it must suit what the targets are");
             return Err(Error::Parameter { name, layer: None, entry: None, value: f64::NAN, requirement });
@@ -208,7 +221,7 @@ impl Task {
                 Ok(Some(Coding { shift: zero, scale: 1.0 / unit, outcome: Outcome::Density }))
             }
             (Self::Ordinal { .. } | Self::Counts, model) if model.is_additive() => {
-                let moments = Standardiser::fit(u, "targets")?;
+                let moments = Standardiser::fit_weighted(u, weights, "targets")?;
                 let count = (self != Self::Counts).then(|| self.n_labels());
                 let (shift, scale) = (moments.mean()[0], moments.scale()[0]);
                 Ok(Some(Coding { shift, scale, outcome: Outcome::Cells { count } }))
@@ -217,17 +230,16 @@ impl Task {
         }
     }
 
-    /// What rows have if nothing is known of their inputs, from the training targets (N × P, as they were encoded);
-    /// nothing for numbers, of which the standardiser knows mean and deviation.
-    pub(crate) fn average_row(self, u: &Mat, exposure: &[f64]) -> Option<ConstantLaw> {
-        match self {
-            Self::Regression => None,
-            Self::Classes { count } | Self::Ordinal { count } => {
-                Some(LikelihoodChoice::Softmax.constant(u, count, &[]))
-            }
-            Self::Counts => Some(LikelihoodChoice::NegativeBinomial.constant(u, 0, exposure)),
-            Self::Censored => Some(LikelihoodChoice::Censored.constant(u, 0, &[])),
-        }
+    /// What rows have if nothing is known of their inputs, from the training targets; nothing for numbers, of which the
+    /// standardiser knows mean and deviation.
+    pub(crate) fn average_row(self, outcomes: Outcomes<'_>) -> Option<ConstantLaw> {
+        let choice = match self {
+            Self::Regression => return None,
+            Self::Classes { .. } | Self::Ordinal { .. } => LikelihoodChoice::Softmax,
+            Self::Counts => LikelihoodChoice::NegativeBinomial,
+            Self::Censored => LikelihoodChoice::Censored,
+        };
+        Some(choice.constant(outcomes))
     }
 }
 
@@ -291,7 +303,7 @@ mod tests {
     fn the_constant_model_of_labels_has_their_frequencies() -> Result<()> {
         for task in [Task::Classes { count: 3 }, Task::Ordinal { count: 3 }] {
             let y = Mat::from_fn(60, 1, |i, _| [0.0, 1.0, 1.0, 2.0, 1.0, 0.0][i % 6]);
-            let constant = task.constant(&task.encode(&y)?, task.average_row(&y, &[]).as_ref(), 4, None);
+            let constant = task.constant(&task.encode(&y)?, task.average_row(Outcomes::of(&y, 3)).as_ref(), 4, None);
             let p = constant.probabilities();
             for (k, count) in [20.5, 30.5, 10.5].into_iter().enumerate() {
                 assert!((p[(3, k)] - count / 61.5).abs() < 1e-9, "{task}: {}", p[(3, k)]);

@@ -6,6 +6,7 @@ use crate::out::{note, print};
 use anyhow::{Result, bail};
 use deepgp_datasets::Store;
 use deepgp_experiments::automatic::repeat;
+use deepgp_experiments::laws::parts_of;
 use deepgp_experiments::record::{Line, Run, RunResult};
 use deepgp_experiments::{Environment, Parts, Task, read_records, run};
 use std::sync::atomic::AtomicBool;
@@ -29,8 +30,10 @@ pub fn check(args: &Check) -> Result<()> {
         // Evenly over the file, its last run included.
         let recorded = &runs[(i + 1) * runs.len() / wanted - 1];
         let key = &recorded.key;
-        let task: Task = key.task.parse()?;
-        let parts = task.load(&store)?.parts(key.split)?;
+        let parts = match parts_of(key, &store)? {
+            Some(parts) => parts,
+            None => key.task.parse::<Task>()?.load(&store)?.parts(key.split)?,
+        };
         let Some(result) = repeated(recorded, &parts, &here)? else { continue };
         let same = serde_json::to_string(&result)? == serde_json::to_string(&recorded.result)?;
         let verdict = if same { "the same to the last bit".to_owned() } else { difference(&recorded.result, &result) };

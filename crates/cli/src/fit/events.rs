@@ -12,19 +12,24 @@ use std::io::Write;
 pub struct EventPrinter {
     quiet: bool,
     display: Display,
+    /// What the target is predicted as.
+    task: Task,
     /// Whether the last checkpoint failed.
     has_failed: bool,
 }
 
 impl EventPrinter {
-    /// On standard error; nothing if quiet.
-    pub fn new(quiet: bool) -> Self {
-        Self { quiet, display: Display::new(quiet), has_failed: false }
+    /// On standard error; nothing if quiet. The task is the one of an interrupted fit; of a new one events tell it.
+    pub fn new(quiet: bool, task: Task) -> Self {
+        Self { quiet, display: Display::new(quiet), task, has_failed: false }
     }
 
     /// Prints an event, if it is worth a word.
     pub fn print(&mut self, event: &Event<'_>) {
         let quiet = self.quiet;
+        if let Event::TaskChosen { choice } = event {
+            self.task = choice.task;
+        }
         match event {
             Event::TargetChosen { column } => {
                 note(quiet, &format!("no --target given: predicting the last column, {column:?}"));
@@ -50,7 +55,7 @@ impl EventPrinter {
                 };
                 note(quiet, &format!("{what}, {apart}"));
             }
-            Event::Step(progress) => self.display.show(progress),
+            Event::Step(progress) => self.display.show(progress, self.task),
             Event::Tried(tried) => self.print_tried(tried),
             Event::Checkpointed { .. } => self.has_failed = false,
             Event::CheckpointFailed { error } => self.print_failure(error),
@@ -72,7 +77,8 @@ impl EventPrinter {
         if self.quiet {
             return;
         }
-        let score = tried.mean_log_density.map_or("failed".to_owned(), |mean| format!("log density {}", number(mean)));
+        let name = self.task.log_score_name();
+        let score = tried.mean_log_density.map_or("failed".to_owned(), |mean| format!("{name} {}", number(mean)));
         let folds = plural(tried.folds, "fold");
         // There is nobody to tell if that fails.
         let _ = writeln!(std::io::stderr(), "tried {}: {score} ({folds}, {} steps)", tried.name, tried.steps);

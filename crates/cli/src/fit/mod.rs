@@ -17,6 +17,7 @@ use crate::wording::plural;
 use anyhow::{Result, bail};
 use deepgp_data::Source;
 use deepgp_fit::{Ending, Fit, FitResult, FitSettings, Interrupted, Plan};
+use deepgp_task::Task;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -36,7 +37,8 @@ pub fn run(args: &Args) -> Result<u8> {
     if args.dry_run {
         return dry_run::run(plan, interrupted.as_ref(), &source, args.json);
     }
-    let mut printer = EventPrinter::new(args.quiet);
+    let task = interrupted.as_ref().map_or(Task::Regression, Interrupted::task);
+    let mut printer = EventPrinter::new(args.quiet, task);
     let fit = match interrupted {
         Some(interrupted) => Fit::resume(interrupted, &source, &mut |event| printer.print(&event)),
         None => Fit::new(plan.clone(), &source, &mut |event| printer.print(&event)),

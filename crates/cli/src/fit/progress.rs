@@ -2,6 +2,7 @@
 
 use crate::wording::{count, duration, number};
 use deepgp_fit::Progress;
+use deepgp_task::Task;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
@@ -40,7 +41,7 @@ impl Display {
     }
 
     /// Shows where the run is, unless it was shown a moment ago.
-    pub fn show(&mut self, progress: &Progress) {
+    pub fn show(&mut self, progress: &Progress, task: Task) {
         if self.style == Style::Silent {
             return;
         }
@@ -60,7 +61,7 @@ impl Display {
         }
         self.shown = Some((now, share));
         let rate = (step - first_step) as f64 / (now - self.began).as_secs_f64().max(1e-9);
-        let text = line(progress, rate);
+        let text = line(progress, task, rate);
         let mut out = stderr().lock();
         // There is nobody to tell if that fails.
         let _ = match self.style {
@@ -79,7 +80,7 @@ impl Display {
 }
 
 /// What matters most comes first, where terminals are narrow.
-fn line(progress: &Progress, rate: f64) -> String {
+fn line(progress: &Progress, task: Task, rate: f64) -> String {
     let Progress { step, steps, share, seconds_left, energy, held_out } = *progress;
     let mut text = match steps {
         Some(steps) => format!("step {}/{}", count(step), count(steps)),
@@ -91,7 +92,7 @@ fn line(progress: &Progress, rate: f64) -> String {
     text += &format!("  energy {}", number(energy));
     if let Some((rmse, log_density)) = held_out {
         let rmse = rmse.map_or(String::new(), |rmse| format!("RMSE {}, ", number(rmse)));
-        text += &format!("  held-out {rmse}log density {}", number(log_density));
+        text += &format!("  held-out {rmse}{} {}", task.log_score_name(), number(log_density));
     }
     text
 }
@@ -105,10 +106,10 @@ mod tests {
         let (seconds_left, held_out) = (Some(3.3), Some((Some(5.3), -3.01)));
         let progress = Progress { step: 1200, steps: Some(4000), share: 0.3, seconds_left, energy: 123.456, held_out };
         assert_eq!(
-            line(&progress, 850.0),
+            line(&progress, Task::Regression, 850.0),
             "step 1200/4000  3.3 s left  850.0 steps/s  energy 123.5  held-out RMSE 5.300, log density -3.010"
         );
         let by_clock = Progress { steps: None, seconds_left: None, held_out: None, ..progress };
-        assert_eq!(line(&by_clock, 850.0), "step 1200 (30 %)  energy 123.5");
+        assert_eq!(line(&by_clock, Task::Regression, 850.0), "step 1200 (30 %)  energy 123.5");
     }
 }

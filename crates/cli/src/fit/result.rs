@@ -1,10 +1,10 @@
 //! What a fit gave, in words and as JSON.
 
-use crate::wording::{count, duration, expectation_sentence, kind, mixed_network, number, plural, score_table};
+use crate::wording::{column_name, count, duration, expectation_sentence, mixed_network, number, plural, score_table};
 use deepgp::Event;
 use deepgp_fit::names::TaskName;
 use deepgp_fit::{Ending, FitResult, Remark};
-use deepgp_task::{CrossValidation, Record, SavedModel, Scores, Tried};
+use deepgp_task::{CrossValidation, Record, SavedModel, Scores, Task, Tried};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub fn text(result: &FitResult, out: &Path) -> String {
         duration(record.seconds)
     );
     if !record.tried.is_empty() {
-        text += &summary(record, result.saved.members.len());
+        text += &summary(preprocessing.task, record, result.saved.members.len());
     }
     if let Some(scores) = result.told_scores() {
         let step = record.best_step.map_or(String::new(), |step| format!(", best at step {}", count(step)));
@@ -30,12 +30,13 @@ pub fn text(result: &FitResult, out: &Path) -> String {
             (None, Some(validated)) => cross_validated(validated),
             _ => format!("{rows} held out{step}"),
         };
-        let mut columns = vec![(kind(&result.saved), scores)];
+        let mut columns = vec![(column_name(&result.saved), scores)];
         columns.extend(result.baselines.iter().rev().map(|(name, scores)| (*name, scores)));
         text += &score_table(preprocessing.task, &title, &columns);
         if let (None, Some(error)) = (&record.held_out, record.cross_validated.as_ref().and_then(|v| v.standard_error))
         {
-            text += &format!("  standard error of the first line {:>23}\n", number(error));
+            let name = format!("standard error of the mean {}", preprocessing.task.log_score_name());
+            text += &format!("  {name:<44} {:>10}\n", number(error));
         }
     }
     text + &format!("saved as {}\n", out.display())
@@ -51,14 +52,16 @@ pub fn cross_validated(validated: &CrossValidation) -> String {
 }
 
 /// What the summary says of a search.
-pub fn summary(record: &Record, n_members: usize) -> String {
+pub fn summary(task: Task, record: &Record, n_members: usize) -> String {
     let best = |tried: &&Tried| tried.weight > 0.0;
     let mut members: Vec<&Tried> = record.tried.iter().filter(best).collect();
     members.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     let mut text = format!("chosen among {}", plural(record.tried.len(), "trial"));
     text += if n_members > 1 { ", mixed:\n" } else { ":\n" };
     for tried in members {
-        let mean = tried.mean_log_density.map_or(String::new(), |mean| format!(", log density {}", number(mean)));
+        let mean = tried
+            .mean_log_density
+            .map_or(String::new(), |mean| format!(", {} {}", task.log_score_name(), number(mean)));
         text += &format!("  {:>5.1} %  {}{mean}\n", 100.0 * tried.weight, tried.name);
     }
     let plain = record.tried.iter().filter(|t| t.name.contains("exact GP") || t.name.contains("sparse GP"));
@@ -73,6 +76,7 @@ pub fn summary(record: &Record, n_members: usize) -> String {
 
 /// A remark in words.
 pub fn remark(remark: Remark, result: &FitResult) -> String {
+    let task = result.saved.preprocessing.task;
     match remark {
         Remark::Diverged { step } => {
             format!("training diverged after step {}; the last good network was kept; try a smaller --lr", count(step))
@@ -81,8 +85,9 @@ pub fn remark(remark: Remark, result: &FitResult) -> String {
             "scores of the held-out rows are not finite: the targets are too large or too small".to_owned()
         }
         Remark::MomentsOff(check) => format!(
-            "moments propagated through the layers give rows not learnt from a mean log density of {}, samples {}: error bars \
-             of this deep GP are rough",
+            "moments propagated through the layers give rows not learnt from a mean {} of {}, samples {}: error bars of \
+             this deep GP are rough",
+            task.log_score_name(),
             number(check.moments),
             number(check.samples)
         ),
@@ -98,7 +103,7 @@ pub fn remark(remark: Remark, result: &FitResult) -> String {
             format!("{} in training: {}", plural(count, "event"), kinds(&result.saved.record.events))
         }
         Remark::HeldOutUnexpected { expected, rows, mean_log_density } => {
-            format!("of the rows held out: {}", expectation_sentence(expected, rows, mean_log_density))
+            format!("of the rows held out: {}", expectation_sentence(task, expected, rows, mean_log_density))
         }
         Remark::NoBetterThan { baseline } => {
             format!("the {baseline} model does as well on rows that neither has seen: train for longer, or use it")

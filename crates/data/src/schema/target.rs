@@ -28,6 +28,8 @@ pub struct TargetSummary {
     pub n_numbers: u64,
     /// Whether all finite numbers are whole.
     pub is_whole: bool,
+    /// The first finite number that is no count, having a fraction or being negative, as it is written, and where.
+    pub first_no_count: Option<(Place, String)>,
     /// The least finite number; infinity if there is none.
     pub low: f64,
     /// The greatest finite number; −infinity if there is none.
@@ -120,6 +122,7 @@ pub(super) struct TargetTally {
     /// Texts that were meant as numbers.
     n_mistaken: u64,
     has_fraction: bool,
+    first_no_count: Option<(Place, String)>,
     low: f64,
     high: f64,
     first_text: Option<(Place, String)>,
@@ -150,6 +153,9 @@ impl TargetTally {
             Cell::Number(value) if value.is_finite() => {
                 self.n_numbers += 1;
                 self.has_fraction |= value.fract() != 0.0;
+                if self.first_no_count.is_none() && (value.fract() != 0.0 || value < 0.0) {
+                    self.first_no_count = Some((chunk.place(row), excerpt(&chunk.text(row, col))));
+                }
                 self.low = self.low.min(value);
                 self.high = self.high.max(value);
                 Some(value)
@@ -206,6 +212,7 @@ impl TargetTally {
             n_missing: self.n_missing,
             n_numbers: self.n_numbers,
             is_whole: !self.has_fraction,
+            first_no_count: self.first_no_count,
             low: self.low,
             high: self.high,
             levels,

@@ -10,7 +10,7 @@
 //! p is log-concave in f; log Z is integrated by the rule of `nested`, but for y = 0 and v > 4, where it is that of a
 //! power αr of the logistic function.
 
-use super::count::{log_mean_moments, most, poisson, rate};
+use super::count::{average_cdf, log_mean_moments, most, poisson, rate};
 use super::independent::quadrature;
 use super::logit::{NARROW, log_logistic, logistic, wide};
 use super::{Independent, Support, Tilted};
@@ -84,6 +84,10 @@ impl Independent for NegativeBinomial {
         }
         let x = self.log_odds(d, f);
         incomplete_beta(1.0 / self.dispersion[d], y.floor() + 1.0, logistic(-x), logistic(x))
+    }
+
+    fn cdf(&self, d: usize, m: f64, v: f64, y: f64) -> f64 {
+        average_cdf((m, v), y, self.dispersion[d], |f| self.cdf_given(d, f, y))
     }
 
     /// A Poisson law whose mean is drawn from a gamma law with mean μ and shape r.

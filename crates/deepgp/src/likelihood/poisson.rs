@@ -7,7 +7,7 @@
 //! p is log-concave in f; log Z is integrated by the rule of `nested`, but for y = 0 and v > 4, where p is a step under
 //! a wide Gaussian and log Z is the L(−log α; m, v) of `gumbel`.
 
-use super::count::{log_mean_moments, most, poisson, rate};
+use super::count::{average_cdf, log_mean_moments, most, poisson, rate};
 use super::independent::quadrature;
 use super::{Independent, Support, Tilted, gumbel};
 use crate::error::Result;
@@ -54,6 +54,10 @@ impl Independent for Poisson {
     /// P(y ≤ k) = Q(k + 1, e^f), the regularised upper incomplete gamma function.
     fn cdf_given(&self, _d: usize, f: f64, y: f64) -> f64 {
         if y < 0.0 { 0.0 } else { upper_gamma(y.floor() + 1.0, rate(f)[0]) }
+    }
+
+    fn cdf(&self, d: usize, m: f64, v: f64, y: f64) -> f64 {
+        average_cdf((m, v), y, 0.0, |f| self.cdf_given(d, f, y))
     }
 
     fn draw(&self, _d: usize, f: f64, rng: &mut dyn Rng) -> f64 {

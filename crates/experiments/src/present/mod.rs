@@ -22,6 +22,7 @@ pub use directives::Sources;
 pub use html::page;
 pub use latex::fragment;
 pub use markdown::text;
+pub use numbers::with_spread;
 pub use problems::problems;
 pub use report::{Options, aggregate, blocks};
 pub use scores::{ScoreTable, score_table};

@@ -1,8 +1,9 @@
 //! Predictions along single columns and over planes.
 
 use super::{Part, Section, spoken};
-use crate::plot::{Axis, Figure, Ink, Mark, Panel, Shape, number};
+use crate::plot::{Axis, Figure, Ink, Mark, N_SERIES, Panel, Shape, number};
 use crate::report::{Slice, Surface};
+use crate::stats::percent;
 
 /// The section, if there are slices.
 pub fn section(slices: &[Slice], surface: Option<&Surface>) -> Option<Section> {
@@ -102,9 +103,12 @@ fn plane(s: &Surface) -> Part {
         let axes = (Axis::linear(&s.columns[0]).range(x.0, x.1), Axis::linear(&s.columns[1]).range(y.0, y.1));
         Panel::new(title, axes.0, axes.1).with(Mark::new(shape).label(label))
     };
-    let figure = Figure::new("surface", format!("{} over two columns", s.target))
-        .with(heat("What is expected", &s.mean, s.shows[0].clone()))
-        .with(heat("How unsure the model is", &s.std, s.shows[1].clone()));
+    let unsure = heat("How unsure the model is", &s.std, s.shows[1].clone());
+    let figure = Figure::new("surface", format!("{} over two columns", s.target));
+    if !s.labels.is_empty() {
+        return map_of_classes(s, figure, unsure);
+    }
+    let figure = figure.with(heat("What is expected", &s.mean, s.shows[0].clone())).with(unsure);
     let look = "The prediction over the two most relevant columns, all others at their medians. The right panel shows how sure \
                 the model is: it should grow where there are few data.";
     let range = |v: &[f64]| {
@@ -114,4 +118,75 @@ fn plane(s: &Surface) -> Part {
     let finding =
         format!("Left, values run from {} to {}; right, from {} to {}.", number(a), number(b), number(c), number(d));
     Part { figure, look: look.into(), finding }
+}
+/// The likeliest label in its colour, the stronger the more probable it is.
+fn map_of_classes(s: &Surface, figure: Figure, unsure: Panel) -> Part {
+    let mut count = vec![0; s.labels.len()];
+    for k in &s.mean {
+        if let Some(n) = count.get_mut(*k as usize) {
+            *n += 1;
+        }
+    }
+    let mut there: Vec<usize> = (0..count.len()).filter(|k| count[*k] > 0).collect();
+    there.sort_by_key(|k| std::cmp::Reverse(count[*k]));
+    let (coloured, others) = there.split_at(there.len().min(N_SERIES));
+    let guess = 1.0 / s.labels.len() as f64;
+    // A guess leaves a quarter of the colour.
+    let strength = |doubt: f64| 0.25 + 0.75 * ((1.0 - doubt - guess) / (1.0 - guess)).clamp(0.0, 1.0);
+    let cells = |of: &[usize], ink: Ink, label: String| {
+        let of_cell = |(k, doubt): (&f64, &f64)| if of.contains(&(*k as usize)) { strength(*doubt) } else { f64::NAN };
+        let strength = s.mean.iter().zip(&s.std).map(of_cell).collect();
+        let (x_edges, y_edges) = (s.edges[0].clone(), s.edges[1].clone());
+        Mark::new(Shape::Cells { x_edges, y_edges, strength }).ink(ink).label(label)
+    };
+    let mut panel = Panel::new("Which label is expected", unsure.x.clone(), unsure.y.clone());
+    // By the order of the labels, so that a label has its colour whatever its share is.
+    let mut by_label = coloured.to_vec();
+    by_label.sort_unstable();
+    for (place, &k) in by_label.iter().enumerate() {
+        panel.marks.push(cells(&[k], Ink::Series(place), spoken(&s.labels[k])));
+    }
+    if !others.is_empty() {
+        panel.marks.push(cells(others, Ink::Muted, "others".into()));
+    }
+    let figure = figure.with(panel).with(unsure);
+    let look = "Left: the likeliest label over the two most relevant columns, all others at their medians; the stronger the \
+                colour, the more probable it is. The right panel shows how probable another label is: it should grow where \
+                labels meet and where there are few data.";
+    let most = there.first().map_or(String::new(), |k| {
+        format!(
+            "{} has the largest part, {} of it.",
+            spoken(&s.labels[*k]),
+            percent(count[*k] as f64 / s.mean.len() as f64)
+        )
+    });
+    Part { figure, look: look.into(), finding: most }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_label_of_a_map_has_a_colour_and_the_rarest_share_one() {
+        let n = N_SERIES + 2;
+        let edges: Vec<f64> = (0..=n).map(|i| i as f64).collect();
+        // Column k belongs to label k, and the last two labels to a cell each.
+        let label = |cell: usize| if cell < 2 { (n - 2 + cell) as f64 } else { ((cell % n) % N_SERIES) as f64 };
+        let surface = Surface {
+            columns: ["a".into(), "b".into()],
+            target: "kind".into(),
+            shows: ["likeliest label".into(), "probability of another label".into()],
+            edges: [edges.clone(), edges],
+            labels: (0..n).map(|k| format!("label {k}")).collect(),
+            mean: (0..n * n).map(label).collect(),
+            std: vec![0.2; n * n],
+        };
+        let part = plane(&surface);
+        let marks = &part.figure.panels[0].marks;
+        assert_eq!(marks.len(), N_SERIES + 1);
+        let inks: Vec<Ink> = marks.iter().map(|mark| mark.ink).collect();
+        assert!((0..N_SERIES).all(|k| inks[k] == Ink::Series(k)) && inks[N_SERIES] == Ink::Muted);
+        assert_eq!((marks[0].label.as_str(), marks[N_SERIES].label.as_str()), ("label 0", "others"));
+    }
 }

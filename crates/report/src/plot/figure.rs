@@ -126,6 +126,15 @@ pub enum Shape {
         /// The numbers, row by row upwards.
         value: Vec<f64>,
     },
+    /// Cells of one colour, each as strong as its number says.
+    Cells {
+        /// Edges across.
+        x_edges: Vec<f64>,
+        /// Edges up.
+        y_edges: Vec<f64>,
+        /// From 0, invisible, to 1, row by row upwards; NaN where there is no cell.
+        strength: Vec<f64>,
+    },
 }
 
 /// A shape with its looks.
@@ -160,7 +169,7 @@ impl Mark {
             Shape::Across(_) | Shape::Upright(_) => (Ink::Muted, 1.2, 1.0),
             Shape::Net { .. } => (Ink::Series(0), 0.8, 0.7),
             Shape::Ellipses { .. } => (Ink::Muted, 0.8, 0.5),
-            Shape::Heat { .. } => (Ink::Series(0), 0.0, 1.0),
+            Shape::Heat { .. } | Shape::Cells { .. } => (Ink::Series(0), 0.0, 1.0),
         };
         Self { shape, ink, width, opacity, dashed: false, hollow: false, label: String::new() }
     }

@@ -59,7 +59,7 @@ fn rows(marks: &[Mark], room: f64) -> Vec<Vec<(&Mark, String)>> {
 fn swatch(mark: &Mark, (x, y): Point) -> Item {
     let paint = Paint { ink: mark.ink, opacity: mark.opacity };
     match mark.shape {
-        Shape::Band { .. } | Shape::Bars { .. } | Shape::Columns { .. } => {
+        Shape::Band { .. } | Shape::Bars { .. } | Shape::Columns { .. } | Shape::Cells { .. } => {
             let corners = vec![(x, y), (x + SWATCH, y), (x + SWATCH, y + 9.0), (x, y + 9.0)];
             Item::Path { lines: vec![corners], closed: true, fill: Some(paint), stroke: None }
         }

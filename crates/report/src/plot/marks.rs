@@ -131,6 +131,7 @@ pub fn items(mark: &Mark, area: &Area) -> Vec<Item> {
             vec![Item::Ellipses { ellipses, stroke }]
         }
         Shape::Heat { x_edges, y_edges, value } => heat(x_edges, y_edges, value, area),
+        Shape::Cells { x_edges, y_edges, strength } => cells(mark.ink, (x_edges, y_edges), strength, area),
     }
 }
 
@@ -164,6 +165,23 @@ fn heat(x_edges: &[f64], y_edges: &[f64], value: &[f64], area: &Area) -> Vec<Ite
     let paint = |i: usize| Paint { ink: Ink::Ramp(i as f64 / 100.0), opacity: 1.0 };
     let path = |(i, lines)| Item::Path { lines, closed: true, fill: Some(paint(i)), stroke: None };
     shades.into_iter().enumerate().filter(|(_, cells)| !cells.is_empty()).map(path).collect()
+}
+
+/// Cells of one colour, one path for each of twenty strengths.
+fn cells(ink: Ink, (x_edges, y_edges): (&[f64], &[f64]), strength: &[f64], area: &Area) -> Vec<Item> {
+    const STRENGTHS: usize = 20;
+    let mut levels: Vec<Vec<Vec<Point>>> = vec![Vec::new(); STRENGTHS + 1];
+    let columns = x_edges.len().saturating_sub(1).max(1);
+    for (y, strengths) in y_edges.windows(2).zip(strength.chunks(columns)) {
+        for (x, strength) in x_edges.windows(2).zip(strengths).filter(|(_, strength)| !strength.is_nan()) {
+            if let Some(cell) = area.cell((x[0], y[0]), (x[1], y[1])) {
+                levels[(strength.clamp(0.0, 1.0) * STRENGTHS as f64).round() as usize].push(cell);
+            }
+        }
+    }
+    let paint = |i: usize| Paint { ink, opacity: i as f64 / STRENGTHS as f64 };
+    let path = |(i, lines)| Item::Path { lines, closed: true, fill: Some(paint(i)), stroke: None };
+    levels.into_iter().enumerate().filter(|(_, cells)| !cells.is_empty()).map(path).collect()
 }
 
 /// Hexagons of eight opacities that follow the logarithm of their counts.
@@ -226,6 +244,23 @@ mod tests {
         let mark = Mark::points(vec![0.5], vec![0.5]).ink(Ink::Series(2)).hollow();
         let [Item::Discs { centres, outline: Some(outline), .. }] = &items(&mark, &area())[..] else { panic!("rings") };
         assert_eq!((centres[0].1, outline.paint.ink), (Ink::Paper, Ink::Series(2)));
+    }
+
+    #[test]
+    fn cells_are_as_strong_as_their_numbers() {
+        let (x_edges, y_edges) = (vec![0.0, 0.5, 1.0], vec![0.0, 0.5, 1.0]);
+        let strength = vec![1.0, 0.25, f64::NAN, 0.25];
+        let mark = Mark::new(Shape::Cells { x_edges, y_edges, strength }).ink(Ink::Series(2));
+        let found: Vec<(usize, f64)> = items(&mark, &area())
+            .iter()
+            .map(|item| match item {
+                Item::Path { lines, fill: Some(paint), .. } if paint.ink == Ink::Series(2) => {
+                    (lines.len(), paint.opacity)
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(found, [(2, 0.25), (1, 1.0)]);
     }
 
     #[test]

@@ -249,7 +249,9 @@ fn extent(mark: &Mark) -> (Vec<f64>, Vec<f64>) {
             let ends = |c: &[f64], r: &[f64]| c.iter().zip(r).flat_map(|(c, r)| [c - r, c + r]).collect();
             (ends(x, x_radius), ends(y, y_radius))
         }
-        Shape::Heat { x_edges, y_edges, .. } => (x_edges.clone(), y_edges.clone()),
+        Shape::Heat { x_edges, y_edges, .. } | Shape::Cells { x_edges, y_edges, .. } => {
+            (x_edges.clone(), y_edges.clone())
+        }
     }
 }
 

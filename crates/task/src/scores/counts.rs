@@ -12,32 +12,33 @@ pub struct CountScores {
 /// Sums over counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CountTally {
-    rows: usize,
+    /// What the rows count for.
+    total_weight: f64,
     deviance: f64,
 }
 
 impl CountTally {
-    /// Adds a count y with its predicted mean μ.
+    /// Adds a count y with its predicted mean μ; it counts for `weight` rows.
     ///
     /// ```text
     /// d = 2 (y log(y/μ) − y + μ)          y log y = 0 at y = 0
     /// ```
-    pub fn add(&mut self, mean: f64, y: f64) {
+    pub fn add(&mut self, mean: f64, y: f64, weight: f64) {
         let mean = mean.max(f64::MIN_POSITIVE);
         let log_part = if y > 0.0 { y * (y / mean).ln() } else { 0.0 };
-        self.rows += 1;
-        self.deviance += 2.0 * (log_part - y + mean);
+        self.total_weight += weight;
+        self.deviance += weight * (2.0 * (log_part - y + mean));
     }
 
     /// Adds the rows of another tally.
     pub fn merge(&mut self, other: &Self) {
-        self.rows += other.rows;
+        self.total_weight += other.total_weight;
         self.deviance += other.deviance;
     }
 
     /// The scores.
     pub fn scores(&self) -> CountScores {
-        CountScores { deviance: self.deviance / self.rows as f64 }
+        CountScores { deviance: self.deviance / self.total_weight }
     }
 }
 
@@ -48,7 +49,7 @@ mod tests {
     #[test]
     fn the_deviance_is_that_of_the_definition() {
         let mut tally = CountTally::default();
-        [(2.0, 2.0), (0.5, 0.0), (3.0, 6.0)].into_iter().for_each(|(mean, y)| tally.add(mean, y));
+        [(2.0, 2.0), (0.5, 0.0), (3.0, 6.0)].into_iter().for_each(|(mean, y)| tally.add(mean, y, 1.0));
         let expected = (0.0 + 2.0 * 0.5 + 2.0 * (6.0 * 2.0_f64.ln() - 3.0)) / 3.0;
         assert!((tally.scores().deviance - expected).abs() < 1e-14);
     }

@@ -28,7 +28,7 @@ pub struct LabelScores {
     pub ece: f64,
     /// Area under the ROC curve; nothing if all rows have the same label.
     pub auc: Option<f64>,
-    /// Rows by their label (outer) and the predicted one (inner).
+    /// Rows by their label (outer) and the predicted one (inner), each once whatever it counts for.
     pub confusion: Vec<Vec<usize>>,
     /// Predicted probabilities and what came true: of the second of two classes, otherwise of the predicted label.
     pub reliability: Vec<ReliabilityBin>,
@@ -51,44 +51,50 @@ pub struct ReliabilityBin {
 #[derive(Debug, Clone, Copy, Default)]
 struct Bin {
     rows: usize,
+    /// What they count for, and those of which it came true.
+    total_weight: f64,
     predicted: f64,
-    true_rows: usize,
+    came_true: f64,
     variance: f64,
 }
 
 impl Bin {
-    fn add(&mut self, p: f64, is_true: bool) {
+    fn add(&mut self, p: f64, is_true: bool, weight: f64) {
         self.rows += 1;
-        self.predicted += p;
-        self.true_rows += usize::from(is_true);
-        self.variance += p * (1.0 - p);
+        self.total_weight += weight;
+        self.predicted += weight * p;
+        self.came_true += if is_true { weight } else { 0.0 };
+        self.variance += weight * (p * (1.0 - p));
     }
 
     fn merge(&mut self, other: &Self) {
         self.rows += other.rows;
+        self.total_weight += other.total_weight;
         self.predicted += other.predicted;
-        self.true_rows += other.true_rows;
+        self.came_true += other.came_true;
         self.variance += other.variance;
     }
 
     fn averages(&self) -> ReliabilityBin {
-        let n = self.rows as f64;
+        let n = self.total_weight;
         ReliabilityBin {
             rows: self.rows,
             predicted: self.predicted / n,
-            observed: self.true_rows as f64 / n,
+            observed: self.came_true / n,
             error: self.variance.max(0.0).sqrt() / n,
         }
     }
 }
 
-/// Rows with the same log odds of a class: of other classes, and of this one.
-type Odds = BTreeMap<i32, [u64; 2]>;
+/// What rows with the same log odds of a class count for: of other classes, and of this one.
+type Odds = BTreeMap<i32, [f64; 2]>;
 
 /// Sums over rows.
 #[derive(Debug, Clone)]
 pub(super) struct LabelTally {
-    rows: usize,
+    /// What the rows count for, and those whose label was predicted.
+    total_weight: f64,
+    right: f64,
     brier: f64,
     confusion: Vec<Vec<usize>>,
     /// By the probability of the predicted label, and of the second label.
@@ -106,7 +112,8 @@ impl LabelTally {
     /// Of no rows.
     pub fn new(labels: usize) -> Self {
         Self {
-            rows: 0,
+            total_weight: 0.0,
+            right: 0.0,
             brier: 0.0,
             confusion: vec![vec![0; labels]; labels],
             of_predicted: [Bin::default(); BINS],
@@ -120,29 +127,31 @@ impl LabelTally {
         self.confusion.len()
     }
 
-    /// Adds a row with the probabilities of all labels.
-    pub fn add(&mut self, p: &[f64], label: usize) {
+    /// Adds a row with the probabilities of all labels; it counts for `weight` rows.
+    pub fn add(&mut self, p: &[f64], label: usize, weight: f64) {
         let predicted = most_probable(p);
         let brier = p.iter().enumerate().map(|(k, p)| (p - f64::from(u8::from(k == label))).powi(2)).sum::<f64>();
-        self.rows += 1;
-        self.brier += if p.len() == 2 { 0.5 * brier } else { brier };
+        self.total_weight += weight;
+        self.right += if predicted == label { weight } else { 0.0 };
+        self.brier += weight * if p.len() == 2 { 0.5 * brier } else { brier };
         self.confusion[label][predicted] += 1;
-        self.of_predicted[bin(p[predicted])].add(p[predicted], predicted == label);
+        self.of_predicted[bin(p[predicted])].add(p[predicted], predicted == label, weight);
         if p.len() == 2 {
-            self.of_second[bin(p[1])].add(p[1], label == 1);
+            self.of_second[bin(p[1])].add(p[1], label == 1, weight);
         }
         let first = p.len() - self.odds.len();
         for (k, odds) in (first..).zip(&mut self.odds) {
             let others = p.iter().enumerate().filter(|(j, _)| *j != k).map(|(_, p)| p).sum::<f64>();
             let log_odds = (p[k].ln() - others.ln()).clamp(-MOST_LOG_ODDS, MOST_LOG_ODDS);
             let count = odds.entry((STEPS_PER_LOG_ODDS * log_odds).round() as i32).or_default();
-            count[usize::from(k == label)] += 1;
+            count[usize::from(k == label)] += weight;
         }
     }
 
     /// Adds the rows of another tally.
     pub fn merge(&mut self, other: &Self) {
-        self.rows += other.rows;
+        self.total_weight += other.total_weight;
+        self.right += other.right;
         self.brier += other.brier;
         for (row, others) in self.confusion.iter_mut().zip(&other.confusion) {
             row.iter_mut().zip(others).for_each(|(n, more)| *n += more);
@@ -160,18 +169,21 @@ impl LabelTally {
 
     /// The scores; there must be a row.
     pub fn scores(&self) -> LabelScores {
-        let n = self.rows as f64;
-        let right: usize = (0..self.n_labels()).map(|k| self.confusion[k][k]).sum();
+        let n = self.total_weight;
         let averages = |bins: &[Bin; BINS]| {
             bins.iter().filter(|bin| bin.rows > 0).map(Bin::averages).collect::<Vec<ReliabilityBin>>()
         };
         let of_predicted = averages(&self.of_predicted);
-        let gap = |bin: &ReliabilityBin| bin.rows as f64 / n * (bin.observed - bin.predicted).abs();
+        let of_all = |bin: &&Bin| bin.rows > 0;
+        let gap = |bin: &Bin| {
+            let averages = bin.averages();
+            bin.total_weight / n * (averages.observed - averages.predicted).abs()
+        };
         let aucs: Vec<f64> = self.odds.iter().filter_map(auc).collect();
         LabelScores {
-            error_rate: 1.0 - right as f64 / n,
+            error_rate: 1.0 - self.right / n,
             brier: self.brier / n,
-            ece: of_predicted.iter().map(gap).sum(),
+            ece: self.of_predicted.iter().filter(of_all).map(gap).sum(),
             auc: (!aucs.is_empty()).then(|| aucs.iter().sum::<f64>() / aucs.len() as f64),
             confusion: self.confusion.clone(),
             reliability: if self.n_labels() == 2 { averages(&self.of_second) } else { of_predicted },
@@ -193,7 +205,7 @@ pub fn label_moments(p: &[f64], values: &[f64]) -> (f64, f64) {
 /// The area under the ROC curve; nothing if rows of the class, or of others, are missing.
 fn auc(odds: &Odds) -> Option<f64> {
     let (mut below, mut area, mut inside) = (0.0, 0.0, 0.0);
-    for [others, own] in odds.values().map(|count| count.map(|n| n as f64)) {
+    for &[others, own] in odds.values() {
         area += own * (below + 0.5 * others);
         (below, inside) = (below + others, inside + own);
     }
@@ -217,11 +229,11 @@ mod tests {
     fn scores_are_those_of_their_definitions() {
         let rows = rows();
         let mut whole = LabelTally::new(3);
-        rows.iter().for_each(|(p, label)| whole.add(p, *label));
+        rows.iter().for_each(|(p, label)| whole.add(p, *label, 1.0));
         let mut merged = LabelTally::new(3);
         for part in rows.chunks(17) {
             let mut tally = LabelTally::new(3);
-            part.iter().for_each(|(p, label)| tally.add(p, *label));
+            part.iter().for_each(|(p, label)| tally.add(p, *label, 1.0));
             merged.merge(&tally);
         }
         let scores = whole.scores();
@@ -261,14 +273,14 @@ mod tests {
     #[test]
     fn two_classes_have_half_the_brier_score_and_one_area() {
         let mut tally = LabelTally::new(2);
-        [(0.9, 1), (0.2, 0), (0.6, 0), (0.6, 1)].iter().for_each(|(p, label)| tally.add(&[1.0 - p, *p], *label));
+        [(0.9, 1), (0.2, 0), (0.6, 0), (0.6, 1)].iter().for_each(|(p, label)| tally.add(&[1.0 - p, *p], *label, 1.0));
         let scores = tally.scores();
         assert!((scores.brier - (0.01 + 0.04 + 0.36 + 0.16) / 4.0).abs() < 1e-12);
         // Of four pairs three are won, and one is a tie.
         assert!((scores.auc.expect("both classes") - 3.5 / 4.0).abs() < 1e-12);
         assert_eq!(scores.confusion, [[1, 1], [0, 2]]);
         let mut same = LabelTally::new(2);
-        same.add(&[1.0, 0.0], 0);
+        same.add(&[1.0, 0.0], 0, 1.0);
         assert_eq!(same.scores().auc, None);
     }
 }

@@ -20,10 +20,11 @@ use numbers::NumberTally;
 use order::OrderTally;
 use serde::{Deserialize, Serialize};
 
-/// Scores over rows; errors and intervals are averaged over targets, the log density is joint.
+/// Scores over rows, which count as many times as their weights say; errors and intervals are averaged over targets,
+/// the log density is joint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
-    /// Number of rows.
+    /// Number of rows, each counted once.
     pub rows: usize,
     /// Mean log predictive density in nats per row, or mean log probability where targets take separate values; larger
     /// is better.
@@ -70,6 +71,8 @@ impl Scores {
 #[derive(Debug, Clone, Default)]
 pub struct ScoreTally {
     rows: usize,
+    /// What the rows count for.
+    total_weight: f64,
     log_density: f64,
     numbers: NumberTally,
     labels: Option<LabelTally>,
@@ -83,18 +86,29 @@ impl ScoreTally {
         Self::default()
     }
 
-    /// Adds rows of predictive laws and observed `y`.
+    /// Adds rows of predictive laws and observed `y`, each of which counts once.
     ///
     /// # Errors
     /// As [`Predictive::log_density`] and [`Predictive::moments`].
     pub fn add(&mut self, predictive: &Predictive, y: &Mat) -> Result<()> {
+        self.add_weighted(predictive, y, &[])
+    }
+
+    /// Adds rows that count as so many rows each: every average becomes that of rows written so many times. Without
+    /// weights each counts once.
+    ///
+    /// # Errors
+    /// As [`ScoreTally::add`]; [`Error::Shape`] for another number of weights.
+    pub fn add_weighted(&mut self, predictive: &Predictive, y: &Mat, weights: &[f64]) -> Result<()> {
         let (task, log_density) = (predictive.task(), predictive.log_density(y)?);
-        self.rows += y.rows();
-        self.log_density += log_density.iter().sum::<f64>();
+        self.count_rows(y.rows(), weights)?;
+        let weight = |n: usize| weights.get(n).copied().unwrap_or(1.0);
+        self.log_density += log_density.iter().enumerate().map(|(n, log_p)| weight(n) * log_p).sum::<f64>();
         if task.n_labels() > 0 {
             let tally = self.labels.get_or_insert_with(|| LabelTally::new(task.n_labels()));
             let probabilities = predictive.probabilities();
-            probabilities.iter_rows().zip(y.as_slice()).for_each(|(p, label)| tally.add(p, *label as usize));
+            let rows = probabilities.iter_rows().zip(y.as_slice()).enumerate();
+            rows.for_each(|(n, (p, label))| tally.add(p, *label as usize, weight(n)));
         }
         if !task.is_ordered() {
             return Ok(());
@@ -103,47 +117,59 @@ impl ScoreTally {
         if task == Task::Censored {
             let order = self.order.get_or_insert_default();
             for (n, bounds) in y.iter_rows().enumerate() {
-                order.add(mean[(n, 0)], bounds);
+                order.add(mean[(n, 0)], bounds, weight(n));
                 if bounds[0] == bounds[1] {
-                    self.numbers.add(&predictive.law(n, 0), mean[(n, 0)], bounds[0]);
+                    self.numbers.add(&predictive.law(n, 0), mean[(n, 0)], bounds[0], weight(n));
                 }
             }
             return Ok(());
         }
         for n in 0..y.rows() {
             for p in 0..y.cols() {
-                self.numbers.add(&predictive.law(n, p), mean[(n, p)], y[(n, p)]);
+                self.numbers.add(&predictive.law(n, p), mean[(n, p)], y[(n, p)], weight(n));
             }
             if task == Task::Counts {
-                self.counts.get_or_insert_default().add(mean[(n, 0)], y[(n, 0)]);
+                self.counts.get_or_insert_default().add(mean[(n, 0)], y[(n, 0)], weight(n));
             }
         }
         Ok(())
     }
 
-    /// Adds rows of one target alone.
+    /// Adds rows of one target alone, with weights as in [`ScoreTally::add_weighted`].
     ///
     /// # Errors
     /// [`Error::Shape`] if there are not as many rows.
     ///
     /// # Panics
     /// If there is no such target.
-    pub fn add_target(&mut self, predictive: &Predictive, target: usize, y: &Mat) -> Result<()> {
+    pub fn add_target(&mut self, predictive: &Predictive, target: usize, y: &Mat, weights: &[f64]) -> Result<()> {
         if y.rows() != predictive.rows() {
             return Err(Error::Shape { what: "rows of the targets", expected: predictive.rows(), found: y.rows() });
         }
-        self.rows += y.rows();
+        self.count_rows(y.rows(), weights)?;
         for n in 0..y.rows() {
             let (law, observed) = (predictive.law(n, target), y[(n, target)]);
-            self.log_density += law.log_prob(observed);
-            self.numbers.add(&law, law.moments().0, observed);
+            let weight = weights.get(n).copied().unwrap_or(1.0);
+            self.log_density += weight * law.log_prob(observed);
+            self.numbers.add(&law, law.moments().0, observed, weight);
         }
+        Ok(())
+    }
+
+    /// Counts rows and what they count for.
+    fn count_rows(&mut self, rows: usize, weights: &[f64]) -> Result<()> {
+        if !weights.is_empty() && weights.len() != rows {
+            return Err(Error::Shape { what: "weights", expected: rows, found: weights.len() });
+        }
+        self.rows += rows;
+        self.total_weight += if weights.is_empty() { rows as f64 } else { weights.iter().sum() };
         Ok(())
     }
 
     /// Adds the rows of another tally.
     pub fn merge(&mut self, other: &Self) {
         self.rows += other.rows;
+        self.total_weight += other.total_weight;
         self.log_density += other.log_density;
         self.numbers.merge(&other.numbers);
         if let Some(labels) = &other.labels {
@@ -167,7 +193,7 @@ impl ScoreTally {
         }
         Ok(Scores {
             rows: self.rows,
-            mean_log_density: self.log_density / self.rows as f64,
+            mean_log_density: self.log_density / self.total_weight,
             numbers: self.numbers.scores(),
             labels: self.labels.as_ref().map(LabelTally::scores),
             counts: self.counts.as_ref().map(CountTally::scores),
@@ -213,7 +239,7 @@ mod tests {
             of_part.add(&part, &y)?;
             merged.merge(&of_part);
             for (p, tally) in targets.iter_mut().enumerate() {
-                tally.add_target(&part, p, &y)?;
+                tally.add_target(&part, p, &y, &[])?;
             }
         }
         let (scores, others) = (tally.scores()?, merged.scores()?);
@@ -279,7 +305,7 @@ mod tests {
             assert!(matches!(ScoreTally::new().add(&predictive, &wrong), Err(Error::Shape { .. })));
         }
         let mut tally = ScoreTally::new();
-        assert!(matches!(tally.add_target(&predictive, 1, &y.select_rows(&[0])), Err(Error::Shape { .. })));
+        assert!(matches!(tally.add_target(&predictive, 1, &y.select_rows(&[0]), &[]), Err(Error::Shape { .. })));
         assert!(matches!(tally.scores(), Err(Error::Empty { .. })));
     }
 }

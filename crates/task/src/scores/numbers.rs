@@ -32,40 +32,41 @@ const LEVELS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
 #[derive(Debug, Clone)]
 pub(super) struct NumberTally {
     intervals: [Interval; 5],
-    cells: usize,
+    /// What all targets count for, and those inside each interval.
+    cells: f64,
     /// Squared errors are summed relative to the largest error, so that they neither overflow nor vanish.
     largest: f64,
     squares: f64,
     absolute: f64,
     crps: f64,
-    inside: [usize; 5],
+    inside: [f64; 5],
 }
 
 impl Default for NumberTally {
     fn default() -> Self {
         Self {
             intervals: LEVELS.map(Interval::central),
-            cells: 0,
+            cells: 0.0,
             largest: 0.0,
             squares: 0.0,
             absolute: 0.0,
             crps: 0.0,
-            inside: [0; 5],
+            inside: [0.0; 5],
         }
     }
 }
 
 impl NumberTally {
-    /// Adds a target with its law and the mean of that.
-    pub fn add(&mut self, law: &impl PredictiveLaw, mean: f64, y: f64) {
+    /// Adds a target that counts for so many, with its law and the mean of that.
+    pub fn add(&mut self, law: &impl PredictiveLaw, mean: f64, y: f64, weight: f64) {
         let error = (y - mean).abs();
-        self.cells += 1;
-        self.absolute += error;
-        self.crps += law.crps(y);
-        // One square of this size, none of nothing, and what is no number stays none.
-        self.add_squares(error, if error > 0.0 { 1.0 } else { error });
+        self.cells += weight;
+        self.absolute += weight * error;
+        self.crps += weight * law.crps(y);
+        // So many squares of this size, none of nothing, and what is no number stays none.
+        self.add_squares(error, if error > 0.0 { weight } else { error });
         let is_inside = law.is_inside(y, self.intervals);
-        self.inside.iter_mut().zip(is_inside).for_each(|(count, inside)| *count += usize::from(inside));
+        self.inside.iter_mut().zip(is_inside).filter(|(_, inside)| *inside).for_each(|(count, _)| *count += weight);
     }
 
     /// Adds the targets of another tally.
@@ -91,13 +92,12 @@ impl NumberTally {
 
     /// The scores; nothing of no targets.
     pub fn scores(&self) -> Option<NumberScores> {
-        if self.cells == 0 {
+        if self.cells == 0.0 {
             return None;
         }
-        let cells = self.cells as f64;
+        let cells = self.cells;
         let mean_square = self.squares / cells;
-        let [coverage_50, coverage_80, coverage_90, coverage_95, coverage_99] =
-            self.inside.map(|count| count as f64 / cells);
+        let [coverage_50, coverage_80, coverage_90, coverage_95, coverage_99] = self.inside.map(|count| count / cells);
         Some(NumberScores {
             // An error without end leaves 0/0 in the sum.
             rmse: if self.largest.is_infinite() { f64::INFINITY } else { self.largest.max(0.0) * mean_square.sqrt() },
