@@ -174,8 +174,8 @@ impl LinearModel {
             positive("penalty of the linear model", None, *penalty)?;
             directions.check_data("directions of the linear model")?;
         }
-        let noise = self.noise_var.iter().enumerate();
-        noise.map(|(entry, v)| positive("noise_var of the linear model", Some(entry), *v)).collect()
+        let mut noise = self.noise_var.iter().enumerate();
+        noise.try_for_each(|(entry, v)| positive("noise_var of the linear model", Some(entry), *v))
     }
 
     /// Moments of y for standardised inputs.
@@ -288,7 +288,7 @@ fn of_rows(x: &Mat, y: &Mat, weight: &dyn Fn(usize) -> f64) -> Result<Rotated> {
     mul(&mut gram, &root_x, Op::Id, &root_x, Op::T);
     let (squares, vectors) = eigen(&gram)?;
     let largest = squares.last().copied().unwrap_or(0.0);
-    if !(largest > 0.0) {
+    if largest <= 0.0 {
         // Inputs that do not vary.
         return of_columns(x, y, weight);
     }
