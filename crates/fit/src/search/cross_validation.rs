@@ -80,7 +80,7 @@ pub(crate) fn cross_validated(
             if place == baselines.len() {
                 baselines.push((name, ScoreTally::new()));
             }
-            baselines[place].1.add(&predictive, &y)?;
+            baselines[place].1.add_weighted(&predictive, &y, &info.weight)?;
         }
         if moment_check.is_none() && info.is_empty() {
             let few: Vec<usize> = (0..x.rows().min(MOST_CHECKED)).collect();
