@@ -9,8 +9,8 @@ use std::path::Path;
 
 /// A table for a model, and how to go through it.
 pub struct Table<'a> {
-    /// The file.
-    pub data: &'a Path,
+    /// The file, or what stands for it.
+    pub data: &'a Source,
     /// How it is written.
     pub options: &'a TableSettings,
     /// Whether targets are read.
@@ -35,8 +35,15 @@ impl Loaded {
     /// # Errors
     /// What is wrong with it.
     pub fn open(path: &Path) -> Result<Self> {
-        let saved = SavedModel::load(path)?;
-        let model = saved.model().with_context(|| path.display().to_string())?;
+        Self::of(SavedModel::load(path)?).with_context(|| path.display().to_string())
+    }
+
+    /// A model that was read or fitted.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of(saved: SavedModel) -> Result<Self> {
+        let model = saved.model()?;
         Ok(Self { saved, model })
     }
 
@@ -52,10 +59,9 @@ impl Loaded {
         work: impl Fn(&Batch) -> Result<R> + Sync,
         mut visit: impl FnMut(&Batch, R) -> Result<()>,
     ) -> Result<()> {
-        let source = Source::new(table.data);
         let (schema, options) = (&self.saved.preprocessing.schema, table.options.read_options());
-        let work = |batch: &Batch| work(batch).map_err(|error| self.placed(error, batch, &source));
-        let found = for_parts(schema, (&source, &options), table.targets, table.threads, work, &mut visit)?;
+        let work = |batch: &Batch| work(batch).map_err(|error| self.placed(error, batch, table.data));
+        let found = for_parts(schema, (table.data, &options), table.targets, table.threads, work, &mut visit)?;
         notices(table.quiet, &found);
         Ok(())
     }
