@@ -258,7 +258,7 @@ class _Estimator(BaseEstimator):
                 del self.feature_names_in_
         if self.result_["interrupts"]:
             warnings.warn("the fit was interrupted; this is the best model so far", InterruptedWarning, stacklevel=3)
-        for remark in self.result_["remarks"]:
+        for remark in self.result_["warnings"]:
             warnings.warn(remark, TrainingWarning, stacklevel=3)
 
     def _set_names(self, names: list[str]) -> None:
@@ -662,7 +662,7 @@ class DeepGPClassifier(ClassifierMixin, _Estimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of all classes: rows × classes, in the order of `classes_`."""
         probabilities = self._answers(X, [("probabilities", 0.0)], {})[0]
-        ordered: np.ndarray = probabilities[:, self._places]
+        ordered: np.ndarray = np.take(probabilities, self._places, axis=1)
         return ordered
 
     def predict_log_proba(self, X: Any) -> np.ndarray:

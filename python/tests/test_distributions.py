@@ -8,6 +8,8 @@ from conftest import QUICK
 
 from deepgp import DataError, DeepGPClassifier, DeepGPRegressor
 
+pytestmark = pytest.mark.filterwarnings("ignore::deepgp.TrainingWarning")
+
 
 @pytest.fixture(scope="module", params=["gaussian", "student-t", "search"])
 def model(request, numbers):

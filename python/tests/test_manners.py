@@ -18,6 +18,8 @@ from conftest import QUICK
 import deepgp
 from deepgp import DataError, DeepGPRegressor, InterruptedWarning, ModelFileError, SettingsError
 
+pytestmark = pytest.mark.filterwarnings("ignore::deepgp.TrainingWarning")
+
 LONG = {"hidden": 2, "inducing": 20, "iters": 2_000_000}
 
 

@@ -10,6 +10,8 @@ from conftest import QUICK
 
 from deepgp import DeepGPClassifier, DeepGPRegressor
 
+pytestmark = pytest.mark.filterwarnings("ignore::deepgp.TrainingWarning")
+
 sklearn = pytest.importorskip("sklearn")
 
 from sklearn.base import clone

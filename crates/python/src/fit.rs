@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::table::Table;
 use deepgp_data::Source;
 use deepgp_fit::names::TaskName;
-use deepgp_fit::{Event, Fit, FitResult, FitSettings, Plan};
+use deepgp_fit::{Event, Fit, FitResult, FitSettings, Plan, Remark};
 use deepgp_task::Task;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -205,7 +205,18 @@ pub fn fit(
     let out = if has_file { result.settings.out.clone() } else { None };
     let mut told = deepgp_cli::fit_json(&result, &out.clone().unwrap_or_else(PathBuf::new));
     told["model"] = json!(out);
-    told["remarks"] = json!(deepgp_cli::remarks(&result));
+    let remarks = deepgp_cli::remarks(&result);
+    // What is no flaw is no warning.
+    let is_flaw = |remark: &Remark| !matches!(remark, Remark::NumericalEvents { .. } | Remark::Recalibrated { .. });
+    let flaws = result
+        .remarks()
+        .iter()
+        .zip(&remarks)
+        .filter(|(remark, _)| is_flaw(remark))
+        .map(|(_, text)| text)
+        .collect::<Vec<_>>();
+    told["warnings"] = json!(flaws);
+    told["remarks"] = json!(remarks);
     told["interrupts"] = json!(interrupts);
     Ok((Model::new(result.saved)?, told.to_string()))
 }
