@@ -49,6 +49,16 @@ class PredictiveDistribution:
             raise IndexError("a distribution has one dimension of rows")
         return PredictiveDistribution(self._laws.of_rows(chosen.tolist()), self._labels, self.is_discrete)
 
+    def __copy__(self) -> PredictiveDistribution:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> PredictiveDistribution:
+        # It never changes.
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("distributions are not pickled; pickle the model and the rows, or what you ask of them")
+
     def _shaped(self, numbers: np.ndarray) -> np.ndarray:
         return numbers[:, 0] if self._laws.shape()[1] == 1 else numbers
 

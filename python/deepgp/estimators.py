@@ -34,7 +34,7 @@ _ROLES = {
 }
 
 #: Parameters that are settings of the library under another name.
-_RENAMED = {"random_state": "seed", "n_jobs": "threads", "time_limit": "time"}
+_RENAMED = {"random_state": "seed", "n_jobs": "threads", "time_limit": "time", "target_transform": "transform"}
 
 #: Parameters that are no settings of a fit.
 _OWN = {"verbose", "header", "delimiter", "decimal"}
@@ -44,7 +44,7 @@ _PARAMETERS = """
     ----------
     task : str, default="auto"
         {task}
-    hidden, inducing, kernel, mean, likelihood, engine, alpha, damping, lr, schedule, iters, batch, epochs, transform :
+    hidden, inducing, kernel, mean, likelihood, engine, alpha, damping, lr, schedule, iters, batch, epochs, target_transform :
         The network and its training, as the options of `deepgp fit`. As long as none is given, models are searched
         for: sparse, exact and deep GPs are compared, and the best are mixed. `hidden` is a width or a list of widths,
         0 for a sparse GP.
@@ -116,7 +116,7 @@ class _Estimator(BaseEstimator):
         iters: int | None = None,
         batch: int | None = None,
         epochs: float | None = None,
-        transform: str | None = None,
+        target_transform: str | None = None,
         effort: float | None = None,
         ensemble: int | None = None,
         time_limit: float | str | None = None,
@@ -150,7 +150,7 @@ class _Estimator(BaseEstimator):
         self.iters = iters
         self.batch = batch
         self.epochs = epochs
-        self.transform = transform
+        self.target_transform = target_transform
         self.effort = effort
         self.ensemble = ensemble
         self.time_limit = time_limit
@@ -673,7 +673,8 @@ class DeepGPClassifier(ClassifierMixin, _Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
-        labels: np.ndarray = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        probabilities = self.predict_proba(X)
+        labels: np.ndarray = self.classes_[np.argmax(probabilities, axis=1)]
         return labels
 
 
@@ -736,6 +737,8 @@ def _check_finite(values: np.ndarray) -> None:
 
 def _check_rows(values: np.ndarray, frame: _tables.Frame) -> None:
     rows = frame.table.rows()
+    if rows == 1:
+        raise DataError("Found array with 1 sample(s) while a minimum of 2 is required.")
     if len(values) != rows:
         raise DataError(f"Found input variables with inconsistent numbers of samples: [{rows}, {len(values)}]")
 

@@ -24,6 +24,13 @@ class DeepGPDistribution(BaseDistribution):
         Which targets are columns of this distribution.
     index, columns : pd.Index, optional
         Names of rows and columns; without them it is the distribution of a number.
+
+    Examples
+    --------
+    >>> from deepgp.skpro import DeepGPDistribution
+    >>> [rows, number] = DeepGPDistribution.get_test_params()
+    >>> DeepGPDistribution(**rows).mean().shape
+    (3, 1)
     """
 
     _tags: ClassVar[dict[str, Any]] = {
@@ -106,6 +113,16 @@ class DeepGPProba(BaseProbaRegressor):
     ----------
     settings : dict, optional
         Parameters of `DeepGPRegressor`; a search without them.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from deepgp.skpro import DeepGPProba
+    >>> X = pd.DataFrame({"a": np.linspace(0.0, 1.0, 40)})
+    >>> y = pd.DataFrame({"b": np.linspace(1.0, 3.0, 40)})
+    >>> model = DeepGPProba({"hidden": 0, "inducing": 5, "iters": 50}).fit(X, y)
+    >>> model.predict_proba(X).shape
+    (40, 1)
     """
 
     _tags: ClassVar[dict[str, Any]] = {
