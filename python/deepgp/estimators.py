@@ -44,7 +44,8 @@ _PARAMETERS = """
     ----------
     task : str, default="auto"
         {task}
-    hidden, inducing, kernel, mean, likelihood, engine, alpha, damping, lr, schedule, iters, batch, epochs, target_transform :
+    hidden, inducing, kernel, mean, likelihood, engine, alpha, damping, lr, schedule, iters, batch, epochs,
+    target_transform :
         The network and its training, as the options of `deepgp fit`. As long as none is given, models are searched
         for: sparse, exact and deep GPs are compared, and the best are mixed. `hidden` is a width or a list of widths,
         0 for a sparse GP.

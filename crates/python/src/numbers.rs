@@ -14,8 +14,8 @@ struct Column<T> {
     _owner: Py<PyArray2<T>>,
 }
 
-// SAFETY: the entries are only read, and `_owner` keeps them. Python code that writes to the array while a table made of
-// it is read breaks the promise of `Numbers`: then numbers are of before or after, each whole, as with any library that
+// SAFETY: the entries are only read, and `_owner` keeps them. Python code that writes to the array while a table made
+// of it is read breaks the promise of `Numbers`: then numbers are of before or after, each whole, as with any library that
 // reads arrays without the interpreter's lock.
 unsafe impl<T> Send for Column<T> {}
 // SAFETY: as above.
