@@ -1,8 +1,8 @@
 //! Tables in, chunks of typed columns out: formats, schemas, notices and splits.
 //!
-//! A [`Source`] (file, standard input, bytes or columns in memory) is read by a [`Reader`] in [`Chunk`]s of rows, whatever its format. A
-//! [`Schema`] is learnt from the training data in one pass; an [`Encoder`] applies it, then and at prediction time, to
-//! any table that has the columns, in any order.
+//! A [`Source`] (file, standard input, bytes or columns in memory) is read by a [`Reader`] in [`Chunk`]s of rows,
+//! whatever its format. A [`Schema`] is learnt from the training data in one pass; an [`Encoder`] applies it, then and
+//! at prediction time, to any table that has the columns, in any order.
 //!
 //! ```
 //! use deepgp_data::{ReadOptions, Roles, Schema, Source, Targets};

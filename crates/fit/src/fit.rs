@@ -93,9 +93,9 @@ impl Fit {
         Ok(Self { plan, data, notices: Vec::new(), start })
     }
 
-    /// Trains or searches, scores the model by the held-out rows and saves it, unless the plan is one in memory. Once `stop` is set that ends soon, with
-    /// the best model so far; the checkpoint stays, and [`Fit::resume`] comes to the same bits as if nothing had
-    /// happened. Otherwise the checkpoint is removed when the model is saved.
+    /// Trains or searches, scores the model by the held-out rows and saves it, unless the plan is one in memory. Once
+    /// `stop` is set that ends soon, with the best model so far; the checkpoint stays, and [`Fit::resume`] comes to the
+    /// same bits as if nothing had happened. Otherwise the checkpoint is removed when the model is saved.
     ///
     /// # Errors
     /// What the data or the settings are refused for by the engine; [`crate::Error::OtherTable`] if an interrupted fit

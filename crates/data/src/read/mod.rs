@@ -85,8 +85,8 @@ enum Body {
 
 impl Reader {
     /// Opens a table and reads the names of its columns: CSV and its kin, Parquet, Arrow files and streams, each plain
-    /// or compressed by gzip; or columns in memory. The format is recognised by the first bytes, not from the name. Parquet and Arrow need
-    /// the feature `columnar`.
+    /// or compressed by gzip; or columns in memory. The format is recognised by the first bytes, not from the name.
+    /// Parquet and Arrow need the feature `columnar`.
     ///
     /// # Errors
     /// [`Error::Read`], [`Error::Format`], [`Error::DamagedFile`], [`Error::Empty`], [`Error::RepeatedName`], or what
