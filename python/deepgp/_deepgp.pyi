@@ -57,5 +57,6 @@ def fit(
     held_out: Table | None = None,
     wants_numbers: bool = False,
     callback: Callable[[str], object] | None = None,
+    checkpoint: str | PathLike[str] | None = None,
 ) -> tuple[Model, str]: ...
 def run_command(arguments: Sequence[str]) -> int: ...

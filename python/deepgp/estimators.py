@@ -6,10 +6,13 @@ shape results have.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,7 +40,7 @@ _ROLES = {
 _RENAMED = {"random_state": "seed", "n_jobs": "threads", "time_limit": "time", "target_transform": "transform"}
 
 #: Parameters that are no settings of a fit.
-_OWN = {"verbose", "header", "delimiter", "decimal"}
+_OWN = {"verbose", "warm_start", "header", "delimiter", "decimal"}
 
 _PARAMETERS = """
     Parameters
@@ -73,6 +76,9 @@ _PARAMETERS = """
         A model file to write, with a checkpoint beside it while the fit runs.
     checkpoint : float or str, default=None
         Seconds between checkpoints; 60 if None.
+    warm_start : bool, default=False
+        An interrupted fit goes on when `fit` is called again with the same rows and settings, to the same bits as if
+        nothing had happened.
     header, delimiter, decimal : str, default=None
         How a text file is written.
     verbose : int, default=0
@@ -99,6 +105,7 @@ class _Estimator(BaseEstimator):
     """What both estimators share."""
 
     _wants_numbers = False
+    _checkpoint: bytes
 
     def __init__(
         self,
@@ -132,6 +139,7 @@ class _Estimator(BaseEstimator):
         levels: Sequence[str] | None = None,
         out: str | os.PathLike[str] | None = None,
         checkpoint: float | str | None = None,
+        warm_start: bool = False,
         header: str | None = None,
         delimiter: str | None = None,
         decimal: str | None = None,
@@ -166,6 +174,7 @@ class _Estimator(BaseEstimator):
         self.levels = levels
         self.out = out
         self.checkpoint = checkpoint
+        self.warm_start = warm_start
         self.header = header
         self.delimiter = delimiter
         self.decimal = decimal
@@ -239,14 +248,7 @@ class _Estimator(BaseEstimator):
             eval_frame = self._eval_frame(eval_set, frame, targets)
         settings.update(_add_roles(frame, {name: value for name, value in roles.items() if value is not None}))
         names = frame.names
-        progress = Progress(self.verbose, callbacks)
-        held_out = None if eval_frame is None else eval_frame.table
-        try:
-            model, text = fit(frame.table, json.dumps(settings), held_out, self._wants_numbers, progress.on_event)
-        finally:
-            progress.close()
-        self.model_: Model = model
-        self.result_: dict[str, Any] = json.loads(text)
+        self._train(frame.table, settings, None if eval_frame is None else eval_frame.table, callbacks)
         self.notices_: list[str] = self.result_["notices"]
         self._learn_schema()
         if self._by_name:
@@ -261,6 +263,30 @@ class _Estimator(BaseEstimator):
             warnings.warn("the fit was interrupted; this is the best model so far", InterruptedWarning, stacklevel=3)
         for remark in self.result_["warnings"]:
             warnings.warn(remark, TrainingWarning, stacklevel=3)
+
+    def _train(self, table: Table, settings: dict[str, Any], held_out: Table | None, callbacks: Any) -> None:
+        progress = Progress(self.verbose, callbacks)
+        with contextlib.ExitStack() as at_end:
+            at_end.callback(progress.close)
+            file = None
+            if self.warm_start:
+                if held_out is not None:
+                    raise SettingsError("with warm_start, rows to hold out come from the table or a file, not eval_set")
+                if "out" not in settings:
+                    folder = at_end.enter_context(tempfile.TemporaryDirectory())
+                    settings["out"] = os.path.join(folder, "model.deepgp")
+                file = Path(f"{settings['out']}.checkpoint")
+                if hasattr(self, "_checkpoint"):
+                    file.write_bytes(self._checkpoint)
+            checkpoint = file if file is not None and file.exists() else None
+            said = json.dumps(settings)
+            model, text = fit(table, said, held_out, self._wants_numbers, progress.on_event, checkpoint)
+            self.model_: Model = model
+            self.result_: dict[str, Any] = json.loads(text)
+            if file is not None and file.exists():
+                self._checkpoint = file.read_bytes()
+            elif hasattr(self, "_checkpoint"):
+                del self._checkpoint
 
     def _set_names(self, names: list[str]) -> None:
         self.n_features_in_ = len(names)

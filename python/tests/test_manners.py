@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -51,6 +52,20 @@ def test_callbacks_hear_of_everything_and_can_end_a_fit(numbers):
 
     with pytest.raises(RuntimeError, match="no more"):
         DeepGPRegressor(**LONG).fit(x, y, callbacks=[fail])
+
+
+def test_an_interrupted_fit_goes_on_to_the_same_bits(numbers):
+    x, y = numbers
+    settings = {**QUICK, "iters": 3000}
+    expected = DeepGPRegressor(**settings).fit(x, y).predict(x)
+    model = DeepGPRegressor(**settings, warm_start=True)
+    model.fit(x, y, callbacks=lambda event: event["event"] == "step")
+    assert model.result_["termination"] == "interrupted" and model.result_["steps"] < 3000
+    resumed = pickle.loads(pickle.dumps(model)).fit(x, y)
+    assert resumed.result_["termination"] == "iterations"
+    assert np.array_equal(resumed.predict(x), expected)
+    with pytest.raises(DataError, match="not the table"):
+        model.fit(x[::-1], y)
 
 
 def test_time_limits_and_progress(numbers, capfd):

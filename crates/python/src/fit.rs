@@ -5,12 +5,12 @@ use crate::model::Model;
 use crate::table::Table;
 use deepgp_data::Source;
 use deepgp_fit::names::TaskName;
-use deepgp_fit::{Event, Fit, FitResult, FitSettings, Plan, Remark};
+use deepgp_fit::{Done, Event, Fit, FitResult, FitSettings, Interrupted, Plan, Remark};
 use deepgp_task::Task;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -27,6 +27,8 @@ struct Job {
     table: Source,
     held_out: Option<Source>,
     has_file: bool,
+    /// The checkpoint of an interrupted fit to go on with.
+    checkpoint: Option<PathBuf>,
     /// Whether classes that nobody asked for are numbers.
     wants_numbers: bool,
 }
@@ -61,8 +63,19 @@ impl Job {
         fit
     }
 
+    /// The interrupted fit, on the same table.
+    fn go_on(&self, checkpoint: &Path, tell: &mut dyn FnMut(Value)) -> Result<Fit, Failure> {
+        let mut interrupted = Interrupted::load(checkpoint)?;
+        interrupted.change(&self.settings);
+        let mut on_event = |event: Event<'_>| told(&event).into_iter().for_each(&mut *tell);
+        Ok(Fit::resume(interrupted, &self.table, &mut on_event)?)
+    }
+
     fn run(&self, stop: &AtomicBool, tell: &mut dyn FnMut(Value)) -> Result<FitResult, Failure> {
-        let fit = self.read(None, tell)?;
+        let fit = match &self.checkpoint {
+            Some(checkpoint) => self.go_on(checkpoint, tell)?,
+            None => self.read(None, tell)?,
+        };
         let mut last_step = None::<Instant>;
         let mut on_event = |event: Event<'_>| {
             if let Event::Step(_) = event {
@@ -90,6 +103,8 @@ fn told(event: &Event<'_>) -> Option<Value> {
         }
         Event::SchemaLearnt { notices } => json!({ "event": "schema_learnt", "notices": texts(notices) }),
         Event::RowsRead { notices } => json!({ "event": "rows_read", "notices": texts(notices) }),
+        Event::Resumed(Done::Steps(steps)) => json!({ "event": "resumed", "steps": steps }),
+        Event::Resumed(Done::Trainings(trainings)) => json!({ "event": "resumed", "trainings": trainings }),
         Event::CheckpointReplaced { path } => json!({ "event": "checkpoint_replaced", "path": path }),
         Event::Started { is_search, rows, held_out, features } => json!({
             "event": "started", "is_search": is_search, "rows": rows, "held_out": held_out, "features": features,
@@ -151,9 +166,10 @@ fn attend(events: &Receiver<Value>, stop: &AtomicBool, callback: Option<&Py<PyAn
 
 /// Fits a model to a table by settings (JSON of `FitSettings`) and returns it with what the command prints of it as
 /// JSON, remarks included. `held_out` is a table in the place of rows that are held out; `callback` gets each event as
-/// JSON and ends the fit by a true answer. An interrupt ends it, too, with the best model so far.
+/// JSON and ends the fit by a true answer. An interrupt ends it, too, with the best model so far. With a `checkpoint`,
+/// an interrupted fit goes on, to the same bits as if nothing had happened.
 #[pyfunction]
-#[pyo3(signature = (table, settings, held_out = None, wants_numbers = false, callback = None))]
+#[pyo3(signature = (table, settings, held_out = None, wants_numbers = false, callback = None, checkpoint = None))]
 pub fn fit(
     py: Python<'_>,
     table: &Bound<'_, Table>,
@@ -161,6 +177,7 @@ pub fn fit(
     held_out: Option<&Bound<'_, Table>>,
     wants_numbers: bool,
     callback: Option<Py<PyAny>>,
+    checkpoint: Option<PathBuf>,
 ) -> PyResult<(Model, String)> {
     let settings: FitSettings = serde_json::from_str(settings).map_err(|error| Failure::settings(error.to_string()))?;
     let (source, options) = (table.borrow().source(), table.borrow().options());
@@ -168,7 +185,7 @@ pub fn fit(
     let has_file = settings.out.is_some();
     let settings = FitSettings { data, table: options, ..settings };
     let held_out = held_out.map(|table| table.borrow().source());
-    let job = Job { settings, table: source, held_out, has_file, wants_numbers };
+    let job = Job { settings, table: source, held_out, has_file, checkpoint, wants_numbers };
     let stop = AtomicBool::new(false);
     let (send, events): (Sender<Value>, Receiver<Value>) = channel();
     let (job, stop) = (&job, &stop);
