@@ -32,7 +32,7 @@ fn colour(i: usize) -> Option<&'static str> {
 
 fn text() -> String {
     let row = |i: usize| {
-        let area = if i % 11 == 0 { String::new() } else { number(i).to_string() };
+        let area = if i.is_multiple_of(11) { String::new() } else { number(i).to_string() };
         let day = 1 + i % 28;
         format!("{area},{},{},2024-03-{day:02},{}\n", colour(i).unwrap_or(""), i % 7 > 3, number(3 * i + 1))
     };
@@ -48,7 +48,7 @@ fn columns() -> Result<MemoryTable> {
     // 2024-03-01 is day 19,783.
     let day = |i: usize| 19_783 + (i % 28) as i32;
     let mut table = MemoryTable::new();
-    let area = (0..ROWS).map(|i| if i % 11 == 0 { f64::NAN } else { number(i) }).collect();
+    let area = (0..ROWS).map(|i| if i.is_multiple_of(11) { f64::NAN } else { number(i) }).collect();
     table.push_numbers("area", Kept(area))?;
     let colours = cut(999, |rows| Arc::new(rows.map(colour).collect::<StringArray>()));
     table.push_arrays(field("colour", DataType::Utf8), colours)?;

@@ -2,7 +2,7 @@
 
 use crate::errors::Failure;
 use crate::matrices::{Array, array, matrix};
-use crate::model::moments;
+use crate::moments::moments;
 use deepgp_numerics::linalg::Mat;
 use deepgp_task::{Level, Predictive, PredictiveLaw};
 use numpy::PyReadonlyArray2;

@@ -9,6 +9,7 @@ mod errors;
 mod fit;
 mod matrices;
 mod model;
+mod moments;
 mod numbers;
 mod table;
 
