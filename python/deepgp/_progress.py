@@ -43,6 +43,9 @@ class Progress:
         if kind in ("schema_learnt", "rows_read"):
             for notice in event["notices"]:
                 self._write(f"note: {notice}")
+        elif kind == "task_chosen":
+            # What follows tells options of the command.
+            self._write("note: " + event["text"].split("; --")[0])
         elif kind == "started":
             what = "searching" if event["is_search"] else "training"
             self._write(f"{what} on {event['rows']} rows, {event['held_out']} held out")

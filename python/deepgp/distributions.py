@@ -15,6 +15,17 @@ class PredictiveDistribution:
 
     Results have a row for each row; where there are several targets, a column for each. It can be sliced like an array
     of rows: `distribution[0]`, `distribution[:10]`, `distribution[mask]`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deepgp import DeepGPRegressor
+    >>> X = np.linspace(0.0, 6.0, 60)[:, None]
+    >>> dist = DeepGPRegressor(hidden=0, inducing=10, iters=300).fit(X, np.sin(X[:, 0])).predict_dist(X)
+    >>> dist
+    <PredictiveDistribution of numbers, shape (60,)>
+    >>> bool(np.allclose(dist.cdf(dist.quantile(0.3)), 0.3)), dist[:2].sample(5).shape
+    (True, (5, 2))
     """
 
     def __init__(self, laws: Distribution, labels: np.ndarray | None, is_discrete: bool):

@@ -47,11 +47,12 @@ _PARAMETERS = """
     ----------
     task : str, default="auto"
         {task}
-    hidden, inducing, kernel, mean, likelihood, engine, alpha, damping, lr, schedule, iters, batch, epochs,
-    target_transform :
-        The network and its training, as the options of `deepgp fit`. As long as none is given, models are searched
-        for: sparse, exact and deep GPs are compared, and the best are mixed. `hidden` is a width or a list of widths,
-        0 for a sparse GP.
+    hidden, inducing, kernel, mean, likelihood, target_transform : int, list of int or str, default=None
+        The network, as the options of `deepgp fit`; `hidden` is a width or a list of widths, 0 for a sparse GP. As long
+        as nothing is said of the network and its training, models are searched for: sparse, exact and deep GPs are
+        compared, and the best are mixed.
+    engine, alpha, damping, lr, schedule, iters, batch, epochs : str, float or int, default=None
+        Its training, as the options of `deepgp fit`.
     effort : float, default=None
         In a search: multiplies all numbers of steps; 1 if None.
     ensemble : int, default=None
@@ -98,6 +99,32 @@ _ATTRIBUTES = """
         What was decided about the data.
     result_ : dict
         What `deepgp fit --json` prints: scores of the held-out rows, models tried, settings.
+"""
+
+
+_EXAMPLE_OF_REGRESSOR = """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deepgp import DeepGPRegressor
+    >>> X = np.linspace(0.0, 6.0, 60)[:, None]
+    >>> model = DeepGPRegressor(hidden=0, inducing=10, iters=300).fit(X, np.sin(X[:, 0]))
+    >>> model.predict_interval(X[:3]).shape
+    (3, 2)
+    >>> model.score(X, np.sin(X[:, 0])) > 0.9
+    True
+"""
+
+_EXAMPLE_OF_CLASSIFIER = """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deepgp import DeepGPClassifier
+    >>> X = np.linspace(0.0, 6.0, 60)[:, None]
+    >>> y = np.where(X[:, 0] > 3.0, "late", "early")
+    >>> model = DeepGPClassifier(hidden=0, inducing=10, iters=300).fit(X, y)
+    >>> model.classes_.tolist(), model.predict_proba(X[:3]).shape
+    (['early', 'late'], (3, 2))
 """
 
 
@@ -262,7 +289,7 @@ class _Estimator(BaseEstimator):
         if self.result_["interrupts"]:
             warnings.warn("the fit was interrupted; this is the best model so far", InterruptedWarning, stacklevel=3)
         for remark in self.result_["warnings"]:
-            warnings.warn(remark, TrainingWarning, stacklevel=3)
+            warnings.warn(remark.replace("--", ""), TrainingWarning, stacklevel=3)
 
     def _train(self, table: Table, settings: dict[str, Any], held_out: Table | None, callbacks: Any) -> None:
         progress = Progress(self.verbose, callbacks)
@@ -507,7 +534,9 @@ class DeepGPRegressor(RegressorMixin, _Estimator):
         Parameters
         ----------
         X : array, data frame, stream of Arrow, or the name of a file
+            The inputs; where `y` names a column, the target as well.
         y : array, or the name of the column of `X` to predict
+            The target, or several as columns.
         sample_weight, groups, times, exposure, noise_std, censored, lower, upper : array or name of a column
             How many rows a row counts as, rows that stay together where some are held out, when a row was observed,
             what a count is in proportion to, known noise, and what is known of a target within bounds.
@@ -605,6 +634,7 @@ DeepGPRegressor.__doc__ = (
         "does, but never takes numbers for classes."
     )
     + _ATTRIBUTES
+    + _EXAMPLE_OF_REGRESSOR
 )
 
 
@@ -718,6 +748,7 @@ DeepGPClassifier.__doc__ = (
         "    n_features_in_",
         "    classes_ : ndarray\n        The classes, sorted.\n    n_features_in_",
     )
+    + _EXAMPLE_OF_CLASSIFIER
 )
 
 

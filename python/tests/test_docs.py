@@ -14,6 +14,12 @@ import deepgp
 HERE = Path(__file__).parent.parent
 
 
+def page(name: str) -> Path:
+    """A page of the documentation, from the sources or beside the tests."""
+    beside = HERE / "docs" / name
+    return beside if beside.exists() else HERE.parent / "docs" / name
+
+
 def test_the_quick_start_runs(capsys):
     runpy.run_path(str(HERE / "quickstart.py"))
     assert "95 % intervals" in capsys.readouterr().out
@@ -21,15 +27,21 @@ def test_the_quick_start_runs(capsys):
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_documentation_runs(capsys):
-    for folder in (HERE, HERE.parent):
-        page = folder / "docs" / "PYTHON.md"
-        if page.exists():
-            break
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", page("PYTHON.md").read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) >= 6
     exec(compile("\n".join(blocks), "PYTHON.md", "exec"), {})
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_docstrings_run():
-    failed, tried = doctest.testmod(deepgp)
-    assert tried >= 4 and failed == 0
+    from deepgp import distributions, estimators
+
+    for module in (deepgp, distributions, estimators):
+        failed, tried = doctest.testmod(module)
+        assert tried >= 4 and failed == 0, module
+
+
+def test_the_api_page_is_that_of_the_docstrings():
+    pytest.importorskip("sklearn")
+    described = runpy.run_path(str(HERE / "api.py"))["page"]()
+    assert described == page("PYTHON_API.md").read_text(encoding="utf-8"), "python api.py > ../docs/PYTHON_API.md"

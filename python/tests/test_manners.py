@@ -120,6 +120,8 @@ def test_errors_have_the_library_s_words(numbers, tmp_path):
     x, y = numbers
     with pytest.raises(SettingsError, match="alpha must lie in"):
         DeepGPRegressor(alpha=2.0).fit(x, y)
+    with pytest.raises(SettingsError, match="random_state must be at most"):
+        DeepGPRegressor(random_state=2**63, hidden=2).fit(x, y)
     with pytest.raises(SettingsError, match="network is given"):
         DeepGPRegressor(hidden=2, effort=0.5).fit(x, y)
     with pytest.raises(SettingsError, match="kernel|variant"):

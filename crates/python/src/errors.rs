@@ -1,6 +1,6 @@
 //! Errors of the library as exceptions of the package: the library's words, with a class for the kind.
 
-use deepgp_fit::Error as FitError;
+use deepgp_fit::{Error as FitError, SettingsError};
 use deepgp_task::{FileError, FormatError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -99,8 +99,12 @@ impl From<FormatError> for Failure {
 
 impl From<FitError> for Failure {
     fn from(error: FitError) -> Self {
+        let error = match error {
+            FitError::Settings(error) => return error.into(),
+            error => error,
+        };
         let class = match &error {
-            FitError::Settings(_) | FitError::StoredSettings { .. } | FitError::Transform { .. } => Class::Settings,
+            FitError::StoredSettings { .. } | FitError::Transform { .. } => Class::Settings,
             FitError::Output(_) | FitError::File(_) => Class::File,
             FitError::Target(_) => Class::Target,
             FitError::Data(_) | FitError::Numbers { .. } | FitError::OtherTable { .. } => Class::Data,
@@ -110,9 +114,17 @@ impl From<FitError> for Failure {
     }
 }
 
-impl From<deepgp_fit::SettingsError> for Failure {
-    fn from(error: deepgp_fit::SettingsError) -> Self {
-        Self::new(Class::Settings, &error)
+impl From<SettingsError> for Failure {
+    fn from(error: SettingsError) -> Self {
+        let SettingsError::OutOfRange { name, must } = &error else { return Self::new(Class::Settings, &error) };
+        // Parameters that have the names that scikit-learn gives them.
+        let name = match *name {
+            "threads" => "n_jobs",
+            "seed" => "random_state",
+            "time" => "time_limit",
+            name => name,
+        };
+        Self::settings(format!("{name} must {must}"))
     }
 }
 
