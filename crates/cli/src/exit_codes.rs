@@ -3,7 +3,6 @@
 use anyhow::anyhow;
 use deepgp_fit::{Error, OutputError, SettingsError};
 use std::fmt::{self, Display, Formatter};
-use std::process::ExitCode;
 
 /// All went well.
 pub const SUCCESS: u8 = 0;
@@ -58,13 +57,13 @@ pub fn in_words(error: Error) -> anyhow::Error {
 }
 
 /// Tells the user, in one line on standard error, and says how to exit.
-pub fn exit(error: &anyhow::Error) -> ExitCode {
+pub fn exit(error: &anyhow::Error) -> u8 {
     if is_broken_pipe(error) {
         // Whoever reads our output has seen enough.
-        return ExitCode::SUCCESS;
+        return SUCCESS;
     }
     print_error(&format!("{error:#}"));
-    ExitCode::from(if error.chain().any(|cause| cause.is::<Usage>()) { USAGE } else { FAILURE })
+    if error.chain().any(|cause| cause.is::<Usage>()) { USAGE } else { FAILURE }
 }
 
 /// One line on standard error; there is nobody to tell if that fails.

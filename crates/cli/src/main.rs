@@ -1,49 +1,7 @@
-//! The `deepgp` command: parses arguments, runs one command, maps errors to exit codes.
+//! The `deepgp` command; all that it does is in its library.
 
-mod args;
-mod bench;
-mod config_file;
-mod data;
-mod demo;
-mod exit_codes;
-mod fit;
-mod make;
-mod man_pages;
-mod out;
-mod predict;
-mod report;
-mod rows;
-mod score;
-mod show;
-mod signals;
-mod wording;
-
-use args::{Bench, Command};
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let done = match args::Args::parse().command {
-        Command::Fit(args) => fit::run(&args),
-        Command::Predict(args) => predict::run(&args).map(|()| exit_codes::SUCCESS),
-        Command::Score(args) => score::run(&args).map(|()| exit_codes::SUCCESS),
-        Command::Show(args) => show::run(&args).map(|()| exit_codes::SUCCESS),
-        Command::Report(args) => report::run(&args).map(|()| exit_codes::SUCCESS),
-        Command::Demo(args) => demo::run(&args).map(|()| exit_codes::SUCCESS),
-        Command::Data(args) => data::run(&args).map(|()| exit_codes::SUCCESS),
-        Command::Completions(args) => man_pages::completions(&args).map(|()| exit_codes::SUCCESS),
-        Command::Man(args) => man_pages::man(&args).map(|()| exit_codes::SUCCESS),
-        Command::Bench(Bench::Splits(args)) => bench::splits(&args).map(|()| exit_codes::SUCCESS),
-        Command::Bench(Bench::Speed(args)) => bench::speed(&args).map(|()| exit_codes::SUCCESS),
-        Command::Bench(Bench::Table(args)) => bench::table(&args),
-        Command::Bench(Bench::Frontier(args)) => bench::frontier(&args),
-        Command::Bench(Bench::Auto(args)) => bench::auto(&args),
-        Command::Bench(Bench::Laws(args)) => bench::laws(&args),
-        Command::Bench(Bench::Check(args)) => bench::check(&args).map(|()| exit_codes::SUCCESS),
-        Command::Bench(Bench::Report(args)) => bench::report(&args).map(|()| exit_codes::SUCCESS),
-    };
-    match done {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => exit_codes::exit(&error),
-    }
+    ExitCode::from(deepgp_cli::run(std::env::args_os()))
 }

@@ -5,7 +5,7 @@ use crate::exit_codes::{usage, usage_of};
 use crate::out::{path_text, print_json, write_to};
 use crate::rows::{Loaded, Table};
 use anyhow::{Context, Result};
-use deepgp_data::{Batch, Targets};
+use deepgp_data::{Batch, Source, Targets};
 use deepgp_fit::{row_info, targets, threads};
 use deepgp_task::{Level, Predictive, PredictiveLaw, Task, label_moments, most_probable};
 use serde_json::json;
@@ -29,7 +29,7 @@ pub fn run(args: &Predict) -> Result<()> {
     };
     let names = columns(&loaded, args.log_density);
     let table = Table {
-        data: &args.data,
+        data: &Source::new(&args.data),
         options: &args.table,
         targets: if args.log_density { Targets::Optional } else { Targets::Ignored },
         threads,

@@ -7,11 +7,11 @@ use crate::rows::{Loaded, Table};
 use crate::score::Tallies;
 use crate::wording::{count, duration, network, plural};
 use anyhow::{Context, Result};
-use deepgp_data::{Batch, Targets};
-use deepgp_fit::{ModelSettings, row_info, targets, threads};
+use deepgp_data::{Batch, Source as TableSource, Targets};
+use deepgp_fit::{ModelSettings, TableSettings, row_info, targets, threads};
 use deepgp_numerics::linalg::Mat;
 use deepgp_report::{CurvePoint, Report, Source, Training, from_model};
-use deepgp_task::{Record, RowInfo, Scores, Task};
+use deepgp_task::{Record, RowInfo, SavedModel, Scores, Task};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
@@ -24,18 +24,14 @@ const MOST_ROWS: usize = 50_000;
 pub fn run(args: &Args) -> Result<()> {
     let threads = threads(args.threads).map_err(usage_of)?;
     let loaded = Loaded::open(&args.model)?;
-    let (mut tallies, mut sample) = (Tallies::default(), Sample::new(loaded.saved.preprocessing.task));
-    let table =
-        Table { data: &args.data, options: &args.table, targets: Targets::Required, threads, quiet: args.quiet };
-    loaded.for_rows(
-        &table,
-        |batch| Tallies::of(&loaded, batch),
-        |batch, others| {
-            tallies.merge(others);
-            sample.add(batch);
-            Ok(())
-        },
-    )?;
+    let table = Table {
+        data: &TableSource::new(&args.data),
+        options: &args.table,
+        targets: Targets::Required,
+        threads,
+        quiet: args.quiet,
+    };
+    let (tallies, sample) = read(&loaded, &table)?;
     let (scores, baselines) = tallies.scores()?;
     let title = args.title.clone().unwrap_or_else(|| title(&loaded, &args.data));
     let report = report(&title, &loaded, &sample, baselines)?;
@@ -56,6 +52,33 @@ pub fn run(args: &Args) -> Result<()> {
     note(args.quiet, &format!("{} in {}", plural(sample.x.rows(), "row"), args.out.display()));
     print(&format!("{}\n", args.out.display()))?;
     figures.iter().try_for_each(|path| print(&format!("{}\n", path.display())))
+}
+
+/// The scores of a model on a table, and rows of it for figures.
+fn read(loaded: &Loaded, table: &Table<'_>) -> Result<(Tallies, Sample)> {
+    let (mut tallies, mut sample) = (Tallies::default(), Sample::new(loaded.saved.preprocessing.task));
+    loaded.for_rows(
+        table,
+        |batch| Tallies::of(loaded, batch),
+        |batch, others| {
+            tallies.merge(others);
+            sample.add(batch);
+            Ok(())
+        },
+    )?;
+    Ok((tallies, sample))
+}
+
+/// The page of `deepgp report` on a table from anywhere, as HTML.
+///
+/// # Errors
+/// What is wrong with the model or the table.
+pub fn page(title: &str, saved: SavedModel, data: &TableSource, options: &TableSettings) -> Result<String> {
+    let loaded = Loaded::of(saved)?;
+    let threads = threads(None).map_err(usage_of)?;
+    let table = Table { data, options, targets: Targets::Required, threads, quiet: true };
+    let (tallies, sample) = read(&loaded, &table)?;
+    Ok(report(title, &loaded, &sample, tallies.scores()?.1)?.html())
 }
 
 fn title(loaded: &Loaded, data: &Path) -> String {

@@ -2,20 +2,15 @@
 
 use crate::out::notices;
 use anyhow::{Context, Result, anyhow};
-use deepgp_data::{Batch, Encoder, Reader, Source, Targets};
-use deepgp_fit::TableSettings;
-use deepgp_numerics::pool::in_order;
+use deepgp_data::{Batch, Source, Targets};
+use deepgp_fit::{TableSettings, for_parts};
 use deepgp_task::{Model, SavedModel};
 use std::path::Path;
 
-/// Rows that a thread works on at a time: enough that what a prediction needs once is little beside them, few enough
-/// that tables of some thousand rows have some for each of several threads.
-const PART_ROWS: usize = 512;
-
 /// A table for a model, and how to go through it.
 pub struct Table<'a> {
-    /// The file.
-    pub data: &'a Path,
+    /// The file, or what stands for it.
+    pub data: &'a Source,
     /// How it is written.
     pub options: &'a TableSettings,
     /// Whether targets are read.
@@ -40,8 +35,15 @@ impl Loaded {
     /// # Errors
     /// What is wrong with it.
     pub fn open(path: &Path) -> Result<Self> {
-        let saved = SavedModel::load(path)?;
-        let model = saved.model().with_context(|| path.display().to_string())?;
+        Self::of(SavedModel::load(path)?).with_context(|| path.display().to_string())
+    }
+
+    /// A model that was read or fitted.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of(saved: SavedModel) -> Result<Self> {
+        let model = saved.model()?;
         Ok(Self { saved, model })
     }
 
@@ -57,34 +59,10 @@ impl Loaded {
         work: impl Fn(&Batch) -> Result<R> + Sync,
         mut visit: impl FnMut(&Batch, R) -> Result<()>,
     ) -> Result<()> {
-        let source = Source::new(table.data);
-        let mut reader = Reader::open(&source, &table.options.read_options())?;
-        let mut encoder = Encoder::new(&self.saved.preprocessing.schema, &mut reader, table.targets)?;
-        let (mut any_row, mut batch, mut begun) = (false, Batch::default(), 0);
-        let next_part = || {
-            while begun == batch.rows.len() {
-                let Some(chunk) = reader.next_chunk()? else { return Ok(None) };
-                any_row = true;
-                (batch, begun) = (encoder.encode(&chunk)?, 0);
-            }
-            let part = begun..batch.rows.len().min(begun + PART_ROWS);
-            begun = part.end;
-            Ok(Some(batch.part(part)))
-        };
-        let work = |part: Batch| match work(&part) {
-            Ok(result) => Ok((part, result)),
-            Err(error) => Err(self.placed(error, &part, &source)),
-        };
-        let mut any_kept = false;
-        in_order(table.threads, next_part, work, |(part, result)| {
-            any_kept = true;
-            visit(&part, result)
-        })?;
-        if !any_kept {
-            let what = if any_row { "rows with a target" } else { "rows below the header" };
-            return Err(deepgp_data::Error::Empty { path: source.label().to_owned(), what }.into());
-        }
-        notices(table.quiet, &[reader.notices(), &encoder.notices()].concat());
+        let (schema, options) = (&self.saved.preprocessing.schema, table.options.read_options());
+        let work = |batch: &Batch| work(batch).map_err(|error| self.placed(error, batch, table.data));
+        let found = for_parts(schema, (table.data, &options), table.targets, table.threads, work, &mut visit)?;
+        notices(table.quiet, &found);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use crate::out::{note, path_text, print, print_json};
 use crate::rows::{Loaded, Table};
 use crate::wording::{column_name, confusion_table, number, plural, score_table, surprise};
 use anyhow::Result;
-use deepgp_data::{Batch, Targets};
+use deepgp_data::{Batch, Source, Targets};
 use deepgp_fit::{row_info, targets, threads};
 use deepgp_task::{ScoreTally, Scores};
 use serde_json::{Value, json};
@@ -17,8 +17,13 @@ use std::path::Path;
 pub fn run(args: &Score) -> Result<()> {
     let threads = threads(args.threads).map_err(usage_of)?;
     let loaded = Loaded::open(&args.model)?;
-    let table =
-        Table { data: &args.data, options: &args.table, targets: Targets::Required, threads, quiet: args.quiet };
+    let table = Table {
+        data: &Source::new(&args.data),
+        options: &args.table,
+        targets: Targets::Required,
+        threads,
+        quiet: args.quiet,
+    };
     let mut tallies = Tallies::default();
     loaded.for_rows(
         &table,

@@ -25,8 +25,8 @@ pub fn run(args: &Show) -> Result<()> {
     if args.json { print_json(&described(&saved)) } else { print(&text(&saved)) }
 }
 
-/// For machines.
-fn described(saved: &SavedModel) -> Value {
+/// A model for machines: what `deepgp show --json` prints.
+pub fn described(saved: &SavedModel) -> Value {
     let (schema, record) = (&saved.preprocessing.schema, &saved.record);
     let layers = saved.network().layers();
     let layer = |layer: &Layer| {
@@ -65,8 +65,8 @@ fn described(saved: &SavedModel) -> Value {
     })
 }
 
-/// For people.
-fn text(saved: &SavedModel) -> String {
+/// A model for people: what `deepgp show` prints.
+pub fn text(saved: &SavedModel) -> String {
     let (schema, record, model) = (&saved.preprocessing.schema, &saved.record, saved.network());
     let mut out = format!("{}, by deepgp {}", mixed_network(saved), record.deepgp);
     if let Some(date) = &record.date {

@@ -536,7 +536,7 @@ fn a_search_for_every_task() {
         ("search-censored", table(90, &[("seen", &seen), ("y", &late)]), "--censored seen", 0.4),
     ] {
         // Every row is learnt from, and scored by models that had not seen it.
-        let s = session(name, &text, &format!("{options} --effort 0.02"));
+        let s = session(name, &text, &format!("{options} --effort 0.04"));
         assert!(s.fit.out.contains("90 rows, each predicted without it (4 folds)"), "{:#?}", s.fit);
         s.gains(least);
         let shown = s.folder.run("show model.deepgp --json").ok().json();

@@ -84,6 +84,16 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// A column in memory that is longer or shorter than those before it.
+    #[error("the column {column:?} has {found} entries, and the first one {expected}")]
+    ColumnLength {
+        /// Its name.
+        column: String,
+        /// Entries of the first column.
+        expected: usize,
+        /// Entries of this one.
+        found: usize,
+    },
     /// A row has more or fewer fields than the first one.
     #[error("{}, {place}: {found} fields where the first row has {expected}{}", path.display(), AsHint(hint))]
     Ragged {

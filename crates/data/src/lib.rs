@@ -1,8 +1,8 @@
 //! Tables in, chunks of typed columns out: formats, schemas, notices and splits.
 //!
-//! A [`Source`] (file, standard input, memory) is read by a [`Reader`] in [`Chunk`]s of rows, whatever its format. A
-//! [`Schema`] is learnt from the training data in one pass; an [`Encoder`] applies it, then and at prediction time, to
-//! any table that has the columns, in any order.
+//! A [`Source`] (file, standard input, bytes or columns in memory) is read by a [`Reader`] in [`Chunk`]s of rows,
+//! whatever its format. A [`Schema`] is learnt from the training data in one pass; an [`Encoder`] applies it, then and
+//! at prediction time, to any table that has the columns, in any order.
 //!
 //! ```
 //! use deepgp_data::{ReadOptions, Roles, Schema, Source, Targets};
@@ -29,6 +29,8 @@ mod chunk;
 #[cfg(feature = "columnar")]
 mod column;
 mod error;
+#[cfg(feature = "columnar")]
+mod memory;
 mod moment;
 mod notice;
 mod read;
@@ -42,6 +44,8 @@ mod temporal;
 pub use cell::{Cell, Decimal, MISSING};
 pub use chunk::Chunk;
 pub use error::{Error, Place, Result};
+#[cfg(feature = "columnar")]
+pub use memory::{MemoryTable, Numbers};
 pub use moment::DateOrder;
 pub use notice::Notice;
 pub use read::{Header, MAX_COLUMNS, MAX_ROW_BYTES, ReadOptions, Reader};

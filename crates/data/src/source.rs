@@ -1,13 +1,15 @@
-//! Where the bytes of a table come from: a file, standard input, or memory.
+//! Where a table comes from: a file, standard input, or memory.
 
 use crate::error::{Error, Result};
+#[cfg(feature = "columnar")]
+use crate::memory::MemoryTable;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file, standard input, or bytes in memory; plain or compressed by gzip.
+/// A file, standard input, or bytes in memory, plain or compressed by gzip; or columns in memory.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// Named in errors.
@@ -21,6 +23,8 @@ enum Origin {
     StandardInput,
     Spooled(Arc<Spool>),
     Memory(Arc<[u8]>),
+    #[cfg(feature = "columnar")]
+    Columns(Arc<MemoryTable>),
 }
 
 impl Source {
@@ -39,6 +43,21 @@ impl Source {
         Self { label: label.into(), origin: Origin::Memory(bytes.into()) }
     }
 
+    /// Columns in memory, called `label` in errors.
+    #[cfg(feature = "columnar")]
+    pub fn from_columns(label: impl Into<PathBuf>, table: impl Into<Arc<MemoryTable>>) -> Self {
+        Self { label: label.into(), origin: Origin::Columns(table.into()) }
+    }
+
+    /// The columns, if that is what it is.
+    #[cfg(feature = "columnar")]
+    pub(crate) fn columns(&self) -> Option<&Arc<MemoryTable>> {
+        match &self.origin {
+            Origin::Columns(table) => Some(table),
+            _ => None,
+        }
+    }
+
     /// The name that errors give it.
     pub fn label(&self) -> &Path {
         &self.label
@@ -55,6 +74,8 @@ impl Source {
             Origin::StandardInput => true,
             Origin::File => std::fs::metadata(&self.label).is_ok_and(|m| !m.is_file()),
             Origin::Spooled(_) | Origin::Memory(_) => false,
+            #[cfg(feature = "columnar")]
+            Origin::Columns(_) => false,
         };
         if !flows_by {
             return Ok(self);
@@ -78,7 +99,7 @@ impl Source {
     /// All of it as text, decompressed.
     ///
     /// # Errors
-    /// [`Error::Read`], also for what is not UTF-8.
+    /// [`Error::Read`], also for what is not UTF-8 and for columns in memory.
     pub fn text(&self) -> Result<String> {
         let mut text = String::new();
         self.open()?.into_reader().read_to_string(&mut text).map_err(|cause| self.read_error(cause))?;
@@ -108,6 +129,11 @@ impl Source {
             Origin::StandardInput => Box::new(io::stdin()),
             Origin::Spooled(spool) => Box::new(spool.open().map_err(|cause| self.read_error(cause))?),
             Origin::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
+            #[cfg(feature = "columnar")]
+            Origin::Columns(_) => {
+                let cause = io::Error::new(io::ErrorKind::Unsupported, "columns in memory have no bytes to read");
+                return Err(self.read_error(cause));
+            }
         })
     }
 }

@@ -39,6 +39,20 @@ impl Fit {
     /// # Errors
     /// What is wrong with the table, the columns asked for or the place of the model file.
     pub fn new(plan: Plan, source: &Source, on_event: OnEvent<'_>) -> Result<Self> {
+        let held_out = plan.valid_table().map(Source::new);
+        Self::with_held_out(plan, source, held_out.as_ref(), on_event)
+    }
+
+    /// As [`Fit::new`], with a table of rows to hold out in the place of any that the plan names.
+    ///
+    /// # Errors
+    /// As [`Fit::new`].
+    pub fn with_held_out(
+        plan: Plan,
+        source: &Source,
+        held_out: Option<&Source>,
+        on_event: OnEvent<'_>,
+    ) -> Result<Self> {
         output::check(&plan)?;
         let names_target = !plan.targets().is_empty();
         let Learnt { plan, schema, task, choice, notices, .. } = learn(plan, source)?;
@@ -52,7 +66,7 @@ impl Fit {
         if let Some(path) = plan.checkpoint_path().filter(|path| path.exists()) {
             on_event(Event::CheckpointReplaced { path: &path });
         }
-        let data = TrainingData::read(&plan, source, schema, task)?;
+        let data = TrainingData::read(&plan, source, held_out, schema, task)?;
         on_event(Event::RowsRead { notices: &data.notices });
         Ok(Self { plan, data, notices, start: Start::Fresh })
     }
@@ -79,9 +93,9 @@ impl Fit {
         Ok(Self { plan, data, notices: Vec::new(), start })
     }
 
-    /// Trains or searches, scores the model by the held-out rows and saves it. Once `stop` is set that ends soon, with
-    /// the best model so far; the checkpoint stays, and [`Fit::resume`] comes to the same bits as if nothing had
-    /// happened. Otherwise the checkpoint is removed when the model is saved.
+    /// Trains or searches, scores the model by the held-out rows and saves it, unless the plan is one in memory. Once
+    /// `stop` is set that ends soon, with the best model so far; the checkpoint stays, and [`Fit::resume`] comes to the
+    /// same bits as if nothing had happened. Otherwise the checkpoint is removed when the model is saved.
     ///
     /// # Errors
     /// What the data or the settings are refused for by the engine; [`crate::Error::OtherTable`] if an interrupted fit
@@ -98,8 +112,10 @@ impl Fit {
             (_, None) => training_run::train(&plan, &data, stop, on_event)?,
         };
         let result = FitResult::new(&plan, &data, notices, trained)?;
-        result.saved.save(plan.out())?;
-        on_event(Event::Saved { path: plan.out() });
+        if plan.has_files() {
+            result.saved.save(plan.out())?;
+            on_event(Event::Saved { path: plan.out() });
+        }
         if let Some(path) = plan.checkpoint_path().filter(|_| result.ending != Ending::Interrupted) {
             // Gone already if there was none.
             let _ = std::fs::remove_file(path);

@@ -14,6 +14,9 @@ const MAGIC: &[u8] = b"\x89DGP";
 /// # Errors
 /// [`OutputError`], and what the system says of leftovers.
 pub(crate) fn check(plan: &Plan) -> Result<()> {
+    if !plan.has_files() {
+        return Ok(());
+    }
     let out = plan.out();
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {

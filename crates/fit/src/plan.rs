@@ -60,6 +60,8 @@ pub struct Plan {
     valid: Valid,
     rows: RowSettings,
     out: PathBuf,
+    /// Whether there is a model file, with checkpoints beside it.
+    has_files: bool,
     /// Seconds; 0 for never.
     checkpoint: f64,
 }
@@ -123,8 +125,21 @@ impl Plan {
             valid,
             rows: settings.rows.clone(),
             out,
+            has_files: true,
             checkpoint: settings.checkpoint.map_or(CHECKPOINT_SECONDS, |seconds| seconds.0),
         })
+    }
+
+    /// This plan without any file: the model is in the [`FitResult`](crate::FitResult) alone, and an interrupted fit
+    /// cannot be resumed.
+    #[must_use]
+    pub fn in_memory(self) -> Self {
+        Self { has_files: false, ..self }
+    }
+
+    /// Whether there is a model file.
+    pub(crate) fn has_files(&self) -> bool {
+        self.has_files
     }
 
     /// The settings that say all of this plan: what `--dry-run` prints and a checkpoint keeps.
@@ -178,8 +193,8 @@ impl Plan {
 
     /// Where checkpoints go; nowhere if there are none or the model goes to what is not a file.
     pub fn checkpoint_path(&self) -> Option<PathBuf> {
-        let is_special = std::fs::metadata(&self.out).is_ok_and(|m| !m.is_file());
-        (self.checkpoint > 0.0 && !is_special).then(|| checkpoint_of(&self.out))
+        let is_special = || std::fs::metadata(&self.out).is_ok_and(|m| !m.is_file());
+        (self.has_files && self.checkpoint > 0.0 && !is_special()).then(|| checkpoint_of(&self.out))
     }
 
     /// Seconds between checkpoints.

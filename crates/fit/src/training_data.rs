@@ -114,12 +114,12 @@ pub(crate) struct TrainingData {
 }
 
 impl TrainingData {
-    /// Reads the table by its schema and standardises the rows.
+    /// Reads the table by its schema, and that of the rows to hold out if there is one, and standardises the rows.
     ///
     /// # Errors
     /// What is wrong with the table.
-    pub fn read(plan: &Plan, source: &Source, schema: Schema, task: Task) -> Result<Self> {
-        let (rows, held_out, of_held_out) = split(plan, source, &schema, task)?;
+    pub fn read(plan: &Plan, source: &Source, held_out: Option<&Source>, schema: Schema, task: Task) -> Result<Self> {
+        let (rows, held_out, of_held_out) = split(plan, source, held_out, &schema, task)?;
         let mut notices = peculiarities(task, &rows, schema.targets());
         notices.extend(of_held_out);
         let ranges = Range::of_columns(&rows.x);
@@ -136,7 +136,8 @@ impl TrainingData {
     /// # Errors
     /// What is wrong with the table.
     pub fn read_again(plan: &Plan, source: &Source, preprocessing: Preprocessing) -> Result<Self> {
-        let (rows, held_out, _) = split(plan, source, &preprocessing.schema, preprocessing.task)?;
+        let held_out = plan.valid_table().map(Source::new);
+        let (rows, held_out, _) = split(plan, source, held_out.as_ref(), &preprocessing.schema, preprocessing.task)?;
         let (inputs, targets) = (preprocessing.inputs.clone(), preprocessing.targets.clone());
         let Rows { x, y, info } = rows;
         let standardised = StandardisedData::with(preprocessing.task, inputs, targets, x, y)
@@ -183,16 +184,22 @@ fn numbers(table: &Source, source: deepgp::Error) -> Error {
 
 /// All rows with a target: those to train on and those held out, and what is to be said of these if they are of another
 /// table.
-fn split(plan: &Plan, source: &Source, schema: &Schema, task: Task) -> Result<(Rows, Rows, Vec<Notice>)> {
+fn split(
+    plan: &Plan,
+    source: &Source,
+    held_out: Option<&Source>,
+    schema: &Schema,
+    task: Task,
+) -> Result<(Rows, Rows, Vec<Notice>)> {
     let (batch, _) = schema.read(source, plan.read_options(), Targets::Required)?;
     let mut rows = Rows::of(task, batch);
-    match plan.valid_table() {
+    match held_out {
         None => {
             let held_out = rows.hold_out(plan.n_held_out(rows.len()), plan.seed());
             Ok((rows, held_out, Vec::new()))
         }
         Some(table) => {
-            let (batch, notices) = schema.read(&Source::new(table), plan.read_options(), Targets::Required)?;
+            let (batch, notices) = schema.read(table, plan.read_options(), Targets::Required)?;
             Ok((rows, Rows::of(task, batch), notices))
         }
     }

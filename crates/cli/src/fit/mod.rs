@@ -6,7 +6,7 @@ mod progress;
 mod result;
 
 pub use events::EventPrinter;
-pub use result::{cross_validated, kinds, summary};
+pub use result::{cross_validated, json, kinds, remarks, summary};
 
 use crate::args::Fit as Args;
 use crate::config_file::over_file;
@@ -52,9 +52,7 @@ pub fn run(args: &Args) -> Result<u8> {
     } else if !args.quiet {
         print(&result::text(&result, plan.out()))?;
     }
-    for remark in result.remarks() {
-        note(args.quiet, &result::remark(remark, &result));
-    }
+    remarks(&result).iter().for_each(|remark| note(args.quiet, remark));
     if result.ending == Ending::Interrupted {
         note(args.quiet, &interruption(&result, &plan));
         return Ok(INTERRUPTED);

@@ -74,8 +74,13 @@ pub fn summary(task: Task, record: &Record, n_members: usize) -> String {
     text
 }
 
+/// What should be known of a model, in words, the most important first.
+pub fn remarks(result: &FitResult) -> Vec<String> {
+    result.remarks().into_iter().map(|found| remark(found, result)).collect()
+}
+
 /// A remark in words.
-pub fn remark(remark: Remark, result: &FitResult) -> String {
+fn remark(remark: Remark, result: &FitResult) -> String {
     let task = result.saved.preprocessing.task;
     match remark {
         Remark::Diverged { step } => {
@@ -113,7 +118,7 @@ pub fn remark(remark: Remark, result: &FitResult) -> String {
     }
 }
 
-/// For machines.
+/// What a fit gave, for machines: what `deepgp fit --json` prints.
 pub fn json(result: &FitResult, out: &Path) -> Value {
     let SavedModel { preprocessing, record, .. } = &result.saved;
     let baselines: BTreeMap<&str, &Scores> = result.baselines.iter().map(|(name, s)| (*name, s)).collect();

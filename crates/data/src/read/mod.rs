@@ -7,6 +7,8 @@ mod columnar;
 #[cfg(feature = "columnar")]
 mod damage;
 mod format;
+#[cfg(feature = "columnar")]
+mod in_memory;
 mod names;
 #[cfg(feature = "columnar")]
 mod open_columns;
@@ -83,28 +85,14 @@ enum Body {
 
 impl Reader {
     /// Opens a table and reads the names of its columns: CSV and its kin, Parquet, Arrow files and streams, each plain
-    /// or compressed by gzip. The format is recognised by the first bytes, not from the name. Parquet and Arrow need
-    /// the feature `columnar`.
+    /// or compressed by gzip; or columns in memory. The format is recognised by the first bytes, not from the name.
+    /// Parquet and Arrow need the feature `columnar`.
     ///
     /// # Errors
     /// [`Error::Read`], [`Error::Format`], [`Error::DamagedFile`], [`Error::Empty`], [`Error::RepeatedName`], or what
     /// is wrong with the first row.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
-        let content = source.open()?;
-        let (body, names, has_header) = match Format::of(&content.head, source)? {
-            Format::Text => {
-                let (text, names, has_header) = TextReader::open(source, content, options)?;
-                (Body::Text(Box::new(text)), names, has_header)
-            }
-            #[cfg(feature = "columnar")]
-            Format::Columns(format) => {
-                let columns = open_columns::open_columns(format, content, source)?;
-                let names = columns.fields().iter().map(|field| field.name().clone()).collect();
-                (Body::Columns(columns), names, true)
-            }
-            #[cfg(not(feature = "columnar"))]
-            Format::Columns(format) => return Err(format.not_built(source)),
-        };
+        let (body, names, has_header) = Self::opened(source, options)?;
         if names.is_empty() {
             return Err(Error::Empty { path: source.label().to_owned(), what: "columns" });
         }
@@ -118,6 +106,26 @@ impl Reader {
         let mut reader = Self { source, names, has_header, name_notices, wanted, is_understood, notices, body };
         reader.note_times();
         Ok(reader)
+    }
+
+    /// The rows of a table to come, the names as they stand in it, and whether they do.
+    fn opened(source: &Source, options: &ReadOptions) -> Result<(Body, Vec<String>, bool)> {
+        #[cfg(feature = "columnar")]
+        if let Some(table) = source.columns() {
+            let columns = in_memory::MemoryReader::new(table.clone(), source.label());
+            return Ok(of_columns(Box::new(columns)));
+        }
+        let content = source.open()?;
+        match Format::of(&content.head, source)? {
+            Format::Text => {
+                let (text, names, has_header) = TextReader::open(source, content, options)?;
+                Ok((Body::Text(Box::new(text)), names, has_header))
+            }
+            #[cfg(feature = "columnar")]
+            Format::Columns(format) => Ok(of_columns(open_columns::open_columns(format, content, source)?)),
+            #[cfg(not(feature = "columnar"))]
+            Format::Columns(format) => Err(format.not_built(source)),
+        }
     }
 
     /// Reads only the columns at `positions`; the others may come as missing, and their types, if unknown, are no
@@ -197,6 +205,13 @@ impl Reader {
             }
         }
     }
+}
+
+/// What [`Reader::open`] takes from a table that stores columns, which have names.
+#[cfg(feature = "columnar")]
+fn of_columns(columns: Box<dyn columnar::ColumnReader>) -> (Body, Vec<String>, bool) {
+    let names = columns.fields().iter().map(|field| field.name().clone()).collect();
+    (Body::Columns(columns), names, true)
 }
 
 impl Body {
