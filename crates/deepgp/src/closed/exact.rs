@@ -300,7 +300,7 @@ mod tests {
         let data = Data::new(&x, &y).with_offset(&offset).with_weights(&weights);
         let gp = at_rows(&start(&x), &x)?.with_constant(vec![0.3, -0.2])?;
         let at = Mat::from_fn(5, 2, |i, j| 0.4 * i as f64 - 0.9 + 0.3 * j as f64);
-        let predicted = Predictor::new(posterior(gp.clone(), data)?)?.predict(&at)?;
+        let predicted = Predictor::new(posterior(&gp, data)?)?.predict(&at)?;
         let (rows, kernel) = (repeated(data), &gp.layers()[0].kernel);
         let many = x.select_rows(&rows);
         let (mut k, mut cross) = (Mat::default(), Mat::default());
