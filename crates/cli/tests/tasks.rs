@@ -551,7 +551,7 @@ fn a_search_for_every_task() {
         }
         // A plan is a file that gives the same model.
         let f = &s.folder;
-        let plan = f.run(&format!("fit t.csv --target y {options} --effort 0.02 --out b.deepgp --dry-run")).ok();
+        let plan = f.run(&format!("fit t.csv --target y {options} --effort 0.04 --out b.deepgp --dry-run")).ok();
         f.write("plan.toml", &plan.out);
         f.run("fit --config plan.toml --quiet --threads 1").ok();
         assert_eq!(f.run("predict b.deepgp t.csv").ok().out, f.run("predict model.deepgp t.csv").ok().out, "{name}");
