@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import data
+import scores
 
 COLUMNS = {
     "two classes": [("log_prob", 4), ("error", 4), ("auc", 4), ("brier", 4)],
@@ -50,6 +51,11 @@ def main():
             seconds = np.mean([line["processor_seconds"] for line in lines])
             print(f"| {peer} | " + " | ".join(cells) + f" | {len(lines)} | {seconds:.1f} |")
         print()
+        for peer, lines in peers:
+            bins = [scores.within_chance(line["scores"]["reliability"]) for line in lines if "reliability" in line["scores"]]
+            if bins:
+                count, inside = np.sum(bins, axis=0)
+                print(f"Reliability of {peer}: {inside} of {count} bins within the central 95 % of chance.\n")
 
 
 if __name__ == "__main__":

@@ -3,11 +3,10 @@
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::log::Log;
-use crate::pool;
 use crate::record::{Automatic, Course, Key, Line, Run, RunResult};
 use crate::results::Results;
 use crate::run::baseline_scores;
-use crate::study::{Execute, Progress, Shard};
+use crate::study::{Execute, Progress, Shard, carry_out};
 use crate::task::{Parts, Task, TaskData};
 use deepgp::Fitted;
 use deepgp::init::KernelChoice;
@@ -16,7 +15,7 @@ use deepgp_fit::Stop;
 use deepgp_fit::search::{Design, MOST_EXACT_ROWS, Memory, SearchSettings, search, train_design};
 use deepgp_task::{Config, ExpectedDensity, Model, Scores, StandardisedData};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// What is run on a split.
@@ -77,16 +76,10 @@ impl Execute for AutoStudy {
             }
         }
         let (found, total) = (all.len() - jobs.len(), all.len());
-        let done = AtomicUsize::new(found);
-        watch(Progress { done: found, total, found, line: None });
-        pool::for_each(&jobs, threads, stop, |(task, key)| {
+        carry_out(&jobs, (found, total), log, threads, stop, watch, |(task, key)| {
             let parts = data[*task].parts(key.split)?;
-            let Some(run) = repeat(key, &parts, self.effort, self.seed, &environment, stop)? else { return Ok(()) };
-            let line = Line::Run(run);
-            log.append(&line)?;
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            watch(Progress { done, total, found, line: Some(&line) });
-            Ok(())
+            let run = repeat(key, &parts, self.effort, self.seed, &environment, stop)?;
+            Ok(run.map(Line::Run))
         })?;
         if stop.load(Ordering::Relaxed) {
             return Ok(false);

@@ -106,6 +106,31 @@ pub trait Execute {
     ) -> Result<bool>;
 }
 
+/// Does the jobs that are left of a study, several at a time: stores the line of each, and tells of it. So many of all
+/// were done before. A job that was stopped has no line.
+///
+/// # Errors
+/// From the jobs; what the system says of the log.
+pub(crate) fn carry_out<J: Sync>(
+    jobs: &[J],
+    (found, total): (usize, usize),
+    log: &Log,
+    threads: usize,
+    stop: &AtomicBool,
+    watch: &(dyn Fn(Progress<'_>) + Sync),
+    work: impl Fn(&J) -> Result<Option<Line>> + Sync,
+) -> Result<()> {
+    let done = AtomicUsize::new(found);
+    watch(Progress { done: found, total, found, line: None });
+    pool::for_each(jobs, threads, stop, |job| {
+        let Some(line) = work(job)? else { return Ok(()) };
+        log.append(&line)?;
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        watch(Progress { done, total, found, line: Some(&line) });
+        Ok(())
+    })
+}
+
 impl Execute for Study {
     fn tasks(&self) -> &[Task] {
         &self.tasks

@@ -8,10 +8,6 @@ use deepgp_data::Notice;
 use deepgp_task::{ExpectedDensity, Member, MomentCheck, Record, SavedModel, ScoreTally, Scores};
 use std::path::PathBuf;
 
-/// Held-out rows that propagated moments are checked by, and samples of each.
-const MOST_CHECKED: usize = 200;
-const SAMPLES: usize = 200;
-
 /// How a fit ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
@@ -112,8 +108,9 @@ impl FitResult {
                 saved.std_factor = Some(saved.model()?.best_std_factor((x, info), y)?);
             }
             if info.is_empty() {
-                let few = data.scored_in_training.first(MOST_CHECKED);
-                saved.record.moment_check = saved.model()?.check_moments(&few.x, &few.y, SAMPLES, plan.seed())?;
+                let few = data.scored_in_training.first(MomentCheck::MOST_ROWS);
+                saved.record.moment_check =
+                    saved.model()?.check_moments(&few.x, &few.y, MomentCheck::SAMPLES, plan.seed())?;
             }
             // A file has no place for what is not a number.
             saved.record.held_out = Some(saved.model()?.score((x, info), y)?).filter(Scores::is_finite);

@@ -35,6 +35,11 @@ pub struct MomentCheck {
 }
 
 impl MomentCheck {
+    /// Rows that a fit checks by at most, and samples of each.
+    pub const MOST_ROWS: usize = 200;
+    /// See [`MomentCheck::MOST_ROWS`].
+    pub const SAMPLES: usize = 200;
+
     /// Whether the two disagree by more than samples can tell by chance and users need care about.
     pub fn is_off(&self) -> bool {
         (self.moments - self.samples).abs() > MOST_OFF

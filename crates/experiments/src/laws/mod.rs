@@ -11,19 +11,18 @@ use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::metric::Metric;
-use crate::pool;
 use crate::record::{Key, Line, Run};
 use crate::results::StudyResults;
 use crate::run::run;
 use crate::stats::Paired;
-use crate::study::{Execute, Progress, Shard};
+use crate::study::{Execute, Progress, Shard, carry_out};
 use crate::task::{Parts, Task, TaskData};
 use crate::variant::{Network, Variant, Width};
 use deepgp::init::MeanChoice;
 use deepgp_datasets::{Store, builtin};
 use deepgp_numerics::linalg::Mat;
 use deepgp_task::Config;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Makes so many rows from a seed.
 type Generator = fn(usize, u64) -> (Mat, Mat);
@@ -94,19 +93,13 @@ impl Execute for LawsStudy {
             }
         }
         let found = total - jobs.len();
-        let done = AtomicUsize::new(found);
-        watch(Progress { done: found, total, found, line: None });
-        pool::for_each(&jobs, threads, stop, |job| {
+        carry_out(&jobs, (found, total), log, threads, stop, watch, |job| {
             let clean = clean_parts(job.task.map(|task| &data[task]), &job.key)?;
             let parts = job.question.parts(job.way, clean, job.key.split as u64);
-            let Some((result, seconds)) = run(&parts, &job.config, stop)? else { return Ok(()) };
+            let Some((result, seconds)) = run(&parts, &job.config, stop)? else { return Ok(None) };
             let (inputs, rows) = (parts.train.0.cols(), parts.train.0.rows());
             let (key, config, environment) = (job.key.clone(), job.config.clone(), environment.clone());
-            let line = Line::Run(Run { key, config, inputs, rows, result, seconds, automatic: None, environment });
-            log.append(&line)?;
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            watch(Progress { done, total, found, line: Some(&line) });
-            Ok(())
+            Ok(Some(Line::Run(Run { key, config, inputs, rows, result, seconds, automatic: None, environment })))
         })?;
         Ok(!stop.load(Ordering::Relaxed))
     }

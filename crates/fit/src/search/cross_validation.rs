@@ -21,9 +21,6 @@ use deepgp_task::{
 
 /// Parts of the rows of a single fold.
 const PARTS_OF_ONE_FOLD: usize = 5;
-/// Rows that propagated moments are checked by, and samples of each.
-const MOST_CHECKED: usize = 200;
-const SAMPLES: usize = 200;
 
 /// Scores of the answer and of what it is compared with, on rows that none of them has seen.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,8 +80,9 @@ pub(crate) fn cross_validated(
             baselines[place].1.add_weighted(&predictive, &y, &info.weight)?;
         }
         if moment_check.is_none() && info.is_empty() {
-            let few: Vec<usize> = (0..x.rows().min(MOST_CHECKED)).collect();
-            moment_check = model.check_moments(&x.select_rows(&few), &y.select_rows(&few), SAMPLES, seed)?;
+            let few: Vec<usize> = (0..x.rows().min(MomentCheck::MOST_ROWS)).collect();
+            moment_check =
+                model.check_moments(&x.select_rows(&few), &y.select_rows(&few), MomentCheck::SAMPLES, seed)?;
         }
     }
     let scores = tally.scores()?;
